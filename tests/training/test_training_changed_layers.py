@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import torch
 from backwards import Silent, fit, small_transformer, training_in
 from torch import Tensor, nn
 from torch.testing import assert_close
@@ -10,6 +11,7 @@ from torch.testing import assert_close
 from multihead.errors import UserError
 from multihead.models.transformer import Transformer
 from multihead.nn.modules import Linear
+from multihead.run import Run
 
 
 class Stops(Silent):
@@ -60,3 +62,29 @@ def test_weights_of_another_layout_are_trained_and_resumed_alike(optimizer: str,
 def test_a_model_without_a_trained_parameter_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no parameter of the model is trained"):
         training_in(tmp_path, small_transformer().requires_grad_(False))
+
+
+# --- state besides parameters -------------------------------------------------------------------------
+
+
+def masked() -> Transformer:
+    """Return a model with a mask in a buffer."""
+    made = small_transformer()
+    made.encoder.register_buffer("mask", torch.full((3, 3), -torch.inf).triu(1))
+    return made
+
+
+def test_a_mask_of_infinities_is_saved_averaged_and_resumed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    expected = trained(tmp_path / "whole", masked(), ema=0.9)
+    interrupted(tmp_path / "resumed", masked(), ema=0.9)
+    found = trained(tmp_path / "resumed", masked(), ema=0.9)
+    assert not caplog.messages
+    assert_close(found, expected, rtol=0, atol=0)
+    for run in map(Run, (tmp_path / "whole", tmp_path / "resumed")):
+        (end,) = (event for event in run.metrics() if event["event"] == "end")
+        assert end["candidates"].keys() == {"last", "best", "average", "ema"}
+        state = run.load_state()
+        assert state is not None
+        assert torch.equal(state[0]["ema.encoder.mask"], found["encoder.mask"])

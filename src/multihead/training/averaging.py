@@ -30,6 +30,12 @@ class MovingAverage:
     def __init__(self, model: nn.Module, decay: float) -> None:
         self.decay = decay
         self.weights = {name: weight.detach().clone() for name, weight in model.state_dict().items()}
+        # The mean of two infinities is not a number.
+        self._copied = {
+            name
+            for name, buffer in model.named_buffers(remove_duplicate=False)
+            if not buffer.is_floating_point() or bool(buffer.isinf().any())
+        }
 
     @torch.no_grad()
     def update(self, model: nn.Module, step: int) -> None:
@@ -37,7 +43,7 @@ class MovingAverage:
         decay = min(self.decay, (1 + step) / (10 + step))
         averages, weights = [], []
         for name, weight in model.state_dict().items():
-            if weight.is_floating_point():
+            if weight.is_floating_point() and name not in self._copied:
                 averages.append(self.weights[name])
                 # Of a weight that is divided among processes, the average of this one's part.
                 weights.append(weight.to_local() if hasattr(weight, "to_local") else weight)

@@ -5,6 +5,7 @@ run. So a run that is interrupted, or extended, arrives at the same weights.
 """
 
 import logging
+from collections.abc import Collection
 from functools import partial
 from typing import NamedTuple
 
@@ -96,7 +97,7 @@ class Checkpoints:
             if name.startswith(SCHEDULED) and name not in listed:
                 self.run.remove(name)
 
-    def whole(self, progress: Progress, like: Weights) -> Kept:
+    def whole(self, progress: Progress, like: Weights, buffers: Collection[str] = ()) -> Kept:
         """Return loaders of the best and the last scheduled weights that are intact.
 
         A damaged checkpoint is left out with a logged warning, so that training can still finish.
@@ -104,16 +105,17 @@ class Checkpoints:
         Args:
             progress: lists the checkpoints.
             like: weights of the same names and shapes.
+            buffers: names of those that are no parameters.
         """
         scheduled = [numbered(SCHEDULED, step) for step in progress.scheduled[-self.averaged :]]
         names = [*([BEST] if progress.best is not None else []), *scheduled]
         names += [EARLIER] if EARLIER in self.run.checkpoints() else []
-        damaged = [name for name in names if not self._is_whole(name, like, progress)]
+        damaged = [name for name in names if not self._is_whole(name, like, progress, buffers)]
         loads = {name: partial(self._load, name) for name in names if name not in damaged}
         kept: list[Load] = [loads[name] for name in scheduled if name in loads]
         return Kept(loads.get(BEST), kept, loads.get(EARLIER), damaged)
 
-    def _is_whole(self, name: str, like: Weights, progress: Progress) -> bool:
+    def _is_whole(self, name: str, like: Weights, progress: Progress, buffers: Collection[str]) -> bool:
         place = self.run.path_of(name)
         try:
             weights, meta = self.run.load_tensors(name)
@@ -123,7 +125,7 @@ class Checkpoints:
                 )
                 raise UserError(fact, place=str(place))
             check_names(like, weights, place)
-            check_numbers(weights, place)
+            check_numbers(weights, place, buffers=buffers)
         except UserError as error:
             LOG.warning("%s: %s. The final weights are chosen without it.", error.place, error.fact)
             return False

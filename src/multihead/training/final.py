@@ -65,7 +65,7 @@ class FinalSelection:
             The name of the weights, and their metrics.
         """
         trained = {name: weight.clone() for name, weight in model.state_dict().items()}
-        kept = self.checkpoints.whole(progress, trained)
+        kept = self.checkpoints.whole(progress, trained, dict(model.named_buffers(remove_duplicate=False)))
         candidates = candidate_weights(
             self.settings,
             last=lambda: trained,

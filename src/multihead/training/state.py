@@ -111,8 +111,14 @@ class State:
 
     def _restore(self, tensors: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
         """Restore a state. Raises ``UserError`` or ``ValueError`` where it does not fit or is not finite."""
-        check_numbers({name: value for name, value in tensors.items() if not name.startswith(PREFIX)})
-        check_numbers(tensors, largest=math.inf)
+        of_model = {name: value for name, value in tensors.items() if not name.startswith(PREFIX)}
+        buffers = {
+            prefix + name
+            for name, _ in self.model.named_buffers(remove_duplicate=False)
+            for prefix in (MODEL, EMA)
+        }
+        check_numbers(of_model, buffers=buffers)
+        check_numbers(tensors, largest=math.inf, buffers=buffers)
         rest = dict(meta)
         kernels = {KERNELS: rest.pop(KERNELS)} if KERNELS in rest else {}
         computed, optimizer = rest.pop(COMPUTATION, kernels), rest.pop(OPTIMIZER, None)
