@@ -88,3 +88,17 @@ def test_a_mask_of_infinities_is_saved_averaged_and_resumed(
         state = run.load_state()
         assert state is not None
         assert torch.equal(state[0]["ema.encoder.mask"], found["encoder.mask"])
+
+
+def test_a_state_that_is_no_tensor_is_refused(tmp_path: Path) -> None:
+    class Remembering(nn.Module):
+        def get_extra_state(self) -> dict[str, int]:
+            return {"calls": 7}
+
+        def set_extra_state(self, state: dict[str, int]) -> None:
+            pass
+
+    made = small_transformer()
+    made.encoder.memory = Remembering()
+    with pytest.raises(UserError, match=r"encoder\.memory\._extra_state of the model's state is a dict"):
+        training_in(tmp_path, made)

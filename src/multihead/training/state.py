@@ -36,10 +36,14 @@ class State:
         model: the model, on its device.
         settings: training settings.
         device: device of the model.
+
+    Raises:
+        UserError: a part of the model's state is not a tensor; no parameter is trained.
     """
 
     def __init__(self, model: nn.Module, settings: OptimisationSettings, device: torch.device) -> None:
         self.model, self.device, self.settings = model, device, settings
+        _refuse_objects(model)
         self.reduction: str = settings.reduction
         self.optimizer = optimizers.make_optimizer(model, settings)
         self._optimizer_state = OptimizerState(self.optimizer, model)
@@ -151,6 +155,17 @@ class State:
                 "This run was computed with %s. It resumes, but will not end with the same bytes as an "
                 "uninterrupted run.",
                 ", ".join(found),
+            )
+
+
+def _refuse_objects(model: nn.Module) -> None:
+    """Refuse a model with state that no file of tensors holds (``get_extra_state``)."""
+    for name, value in model.state_dict().items():
+        if not isinstance(value, Tensor):
+            raise UserError(
+                f"{name} of the model's state is a {type(value).__name__}, and only tensors are saved",
+                place="model",
+                remedy="Register tensors as buffers instead of returning them from get_extra_state.",
             )
 
 
