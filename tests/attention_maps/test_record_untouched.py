@@ -1,5 +1,6 @@
 """Recording runs in fp32 and leaves the model unchanged."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from torch import Tensor, nn
 
 from multihead.attention_maps import record
 from multihead.batch import PairBatch
-from multihead.nn import DotProductAttention
+from multihead.models.transformer import Transformer
+from multihead.nn import DotProductAttention, FeedForward
 
 Floats = NDArray[np.float32]
 
@@ -68,6 +70,25 @@ def test_recording_is_in_fp32_whatever_the_models_precision() -> None:
     assert {weight.dtype for weight in halved.parameters()} == {torch.bfloat16}
     for ours, theirs in zip(of_halved, record(halved.float(), a_batch()), strict=True):
         np.testing.assert_array_equal(ours.weights_BHQK, theirs.weights_BHQK)
+
+
+def casting_network(model: Transformer) -> None:
+    for part in [part for part in model.modules() if isinstance(part, FeedForward)]:
+        part.bfloat16().register_forward_pre_hook(lambda module, given: (given[0].bfloat16(),))
+        part.register_forward_hook(lambda module, given, out: out.float())
+
+
+def casting_model(model: Transformer) -> None:
+    model.bfloat16().encoder.layers[0].register_forward_hook(lambda module, given, out: out.bfloat16())
+
+
+@pytest.mark.parametrize("change", [casting_network, casting_model])
+def test_a_model_that_casts_by_hooks_of_its_own_is_recorded(change: Callable[[Transformer], None]) -> None:
+    model = a_transformer()
+    expected = record(model, a_batch())
+    change(model)
+    for ours, theirs in zip(record(model, a_batch()), expected, strict=True):
+        np.testing.assert_allclose(ours.weights_BHQK, theirs.weights_BHQK, atol=0.05)
 
 
 def test_weights_of_a_bf16_run_deviate_by_less_than_two_hundredths() -> None:

@@ -52,8 +52,12 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def plainly(model: nn.Module) -> Iterator[nn.Module]:
-    """Evaluation mode, fp32, eager and without gradients for a block; yield the model, or its fp32 copy."""
-    if any(p.is_floating_point() and p.dtype != torch.float32 for p in model.parameters()):
+    """Evaluation mode, fp32, eager and without gradients for a block; yield the model, or its fp32 copy.
+
+    A model that casts between its layers by hooks of its own runs in its own formats.
+    """
+    formats = {p.dtype for p in model.parameters() if p.is_floating_point()}
+    if formats != {torch.float32} and not _has_hooks(model):
         model = copy.deepcopy(model).float()
     device = next(model.parameters()).device
     with ExitStack() as stack:
@@ -64,6 +68,15 @@ def plainly(model: nn.Module) -> Iterator[nn.Module]:
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         stack.enter_context(evaluating(model))
         yield model
+
+
+def _has_hooks(model: nn.Module) -> bool:
+    """Return whether a module has a hook, besides those of a recording in another thread."""
+    return any(
+        not getattr(hook, "__module__", "").startswith("multihead.attention_maps.")
+        for part in model.modules()
+        for hook in (*part._forward_pre_hooks.values(), *part._forward_hooks.values())
+    )
 
 
 @contextmanager
