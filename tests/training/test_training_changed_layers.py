@@ -6,12 +6,15 @@ import pytest
 import torch
 from backwards import Silent, fit, small_transformer, training_in
 from torch import Tensor, nn
+from torch.nn.utils import parametrizations
 from torch.testing import assert_close
 
 from multihead.errors import UserError
 from multihead.models.transformer import Transformer
+from multihead.nn import FeedForward
 from multihead.nn.modules import Linear
 from multihead.run import Run
+from multihead.training import space
 
 
 class Stops(Silent):
@@ -88,6 +91,24 @@ def test_a_mask_of_infinities_is_saved_averaged_and_resumed(
         state = run.load_state()
         assert state is not None
         assert torch.equal(state[0]["ema.encoder.mask"], found["encoder.mask"])
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+def test_a_parametrised_layer_ends_with_the_same_bytes(optimizer: str, tmp_path: Path) -> None:
+    """Spectral norm improves its estimate whenever the weight is read in training."""
+
+    def normed() -> Transformer:
+        made = small_transformer()
+        for part in [part for part in made.modules() if isinstance(part, FeedForward)]:
+            parametrizations.spectral_norm(part.w_1)
+        return made
+
+    expected = trained(tmp_path / "whole", normed(), optimizer=optimizer)
+    interrupted(tmp_path / "resumed", normed(), optimizer=optimizer)
+    training = training_in(tmp_path / "resumed", normed(), settings={"steps": 12, "optimizer": optimizer})
+    space.check(tmp_path, training.model, training.settings)
+    fit(training)
+    assert_close(training.model.state_dict(), expected, rtol=0, atol=0)
 
 
 def test_a_state_that_is_no_tensor_is_refused(tmp_path: Path) -> None:
