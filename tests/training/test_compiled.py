@@ -29,6 +29,7 @@ from torch._dynamo.utils import counters
 
 from multihead.batch import PairBatch
 from multihead.data.batches import collate
+from multihead.errors import UserError
 from multihead.nn import FeedForward, Loss, PreNorm, TokenEmbedding
 from multihead.nn.teacher_forcing import next_token_loss
 from multihead.nn.uncompiled import leave_out_uncompiled
@@ -127,3 +128,13 @@ def test_a_window_is_traced_with_any_lengths(dilation: int, monkeypatch: pytest.
 def test_a_start_without_compiling_does_not_load_the_compiler() -> None:
     code = "import sys, multihead.generation; sys.exit('torch._dynamo' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@needs_compiler
+@pytest.mark.filterwarnings("ignore")
+def test_a_changed_layer_that_cannot_be_compiled_is_refused(tmp_path: Path) -> None:
+    made = small_transformer(num_layers=2)
+    for part in [part for part in made.modules() if isinstance(part, FeedForward)]:
+        part.register_forward_hook(lambda module, given, out: out / (1 + out.abs().max().item()))
+    with pytest.raises(UserError, match=r"training\.compile: the model cannot be compiled"):
+        fit(training_in(tmp_path, made, settings={"compile": True}))

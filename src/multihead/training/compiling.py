@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import torch
 
 from multihead.batch import Batch
+from multihead.errors import UserError
 from multihead.nn.losses import Loss
 from multihead.nn.uncompiled import leave_out_uncompiled
 
@@ -20,6 +21,8 @@ def compile_loss(loss: LossFunction) -> LossFunction:
 
     By default the compiler tunes its code (loop unrolling, order of summation) to the sizes of the first
     batch it sees. After resuming that is a different batch, so a fixed hint replaces those sizes.
+
+    Its calls raise ``UserError`` where the model cannot be compiled.
     """
     leave_out_uncompiled()
     fast = torch.compile(loss, dynamic=True)
@@ -29,7 +32,15 @@ def compile_loss(loss: LossFunction) -> LossFunction:
             for axis, size in enumerate(tensor.shape):
                 if size > 1:  # torch.compile specialises on size 1 anyway
                     torch._dynamo.mark_dynamic(tensor, axis, hint_override=SIZE_HINT)
-        return fast(batch, step)
+        try:
+            return fast(batch, step)
+        except torch._dynamo.exc.TorchDynamoException as error:
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
+            raise UserError(
+                f"the model cannot be compiled ({reason})",
+                place="training.compile",
+                remedy="Leave it out, or change the layer that depends on numbers; --debug shows where.",
+            ) from error
 
     return compiled_loss
 
