@@ -285,12 +285,10 @@ def test_a_small_request_is_not_kept_waiting_by_a_large_one(steady: tuple[str, S
         while len(translator.lines) < 20:
             time.sleep(0.01)
             assert not large.done()
-        began = time.monotonic()
         assert post(f"{address}/translate", q="ab")[1]["translatedText"] == "ba"
-        waited = time.monotonic() - began
         assert not large.done()
+        assert len(translator.lines) < 150, "it waits for one block of the 200 lines"
         assert large.result()[1]["translatedText"].startswith("aa elieZ\nba elieZ")
-    assert waited < 1, "the large request takes 2 s or more"
 
 
 def test_computation_stops_when_the_client_leaves(steady: tuple[str, Steady]) -> None:
