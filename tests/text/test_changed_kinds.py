@@ -3,6 +3,7 @@
 import pytest
 
 from multihead.text.changed_kinds import LETTERLESS, changed_kinds
+from multihead.text.placeholder_patterns import find
 
 KEPT = [(f"es kostet {n},5 Euro", f"it costs {n},5 euros") for n in range(13)]
 DATES = [(f"am {n}.11.2026", f"on 2026-11-{n}") for n in range(10, 23)]
@@ -41,3 +42,17 @@ def test_what_hardly_any_target_keeps_is_changed(
     pairs: list[tuple[str, str]], changed: tuple[str, ...]
 ) -> None:
     assert changed_kinds(pairs) == changed
+
+
+@pytest.mark.parametrize(
+    ("without", "kept"),
+    [
+        ((), ["2026", "13:45", "7,5", "a@b.example"]),
+        (("number 0:0",), ["2026", "7,5", "a@b.example"]),
+        (("number 0:0", "number 0,0"), ["2026", "a@b.example"]),
+        (("number", "email"), []),
+    ],
+)
+def test_changed_shapes_are_not_carried(without: tuple[str, ...], kept: list[str]) -> None:
+    found = find("2026 um 13:45 waren es 7,5 Liter, an a@b.example", without=without)
+    assert [span.text for span in found] == kept
