@@ -8,6 +8,7 @@ from typing import Any
 from multihead.documents.inline import Inline, paired, trimmed
 from multihead.documents.markdown_blocks import Block, blocks
 from multihead.documents.markdown_inline import inline_items
+from multihead.documents.markdown_kept import PLACEHOLDER
 from multihead.documents.markup import Markup, Piece, Tag
 from multihead.documents.reading import Text
 from multihead.documents.segment import Segment, Translation
@@ -17,13 +18,15 @@ from multihead.documents.text_document import TextDocument
 MAX_MARKDOWN_BYTES = 8 << 20
 """Size limit of a file: its parser is slow."""
 
-_SPECIAL = re.compile(r"[\\`*_\[\]<>&#|~]|!\Z")
-_START = re.compile(r"\A[-+=:]")
+_SPECIAL = re.compile(r"[\\`*_\[\]<>&#|~{]|[$](?!\s)|:(?=[\w+-]+:)|!\Z")
+_START = re.compile(r"\A[-+=:!?/]")
 _NUMBER = re.compile(r"\A(\d{1,9})([.)])")
 _HTML = {"em": "em", "strong": "strong", "s": "del", "hardbreak": "br"}
 ESCAPE_LEVELS = (0, 1, 2)
 """Escape levels: plain text; escaped text; escaped text with emphasis and line breaks as HTML."""
-_LOOSE = frozenset(("alert", "mark", "hardbreak"))
+_LOOSE = frozenset(
+    ("alert", "mark", "hardbreak", "kept_attributes", "kept_code", "kept_emoji", "kept_abbreviation")
+)
 
 
 class Markdown(TextDocument):
@@ -149,6 +152,7 @@ def _plain(markup: Markup) -> str:
 
 
 def _escaped(text: str, first: bool) -> str:
-    """Backslash-escape all characters that may be markup."""
-    text = _SPECIAL.sub(r"\\\g<0>", text)
+    """Backslash-escape all characters that may be markup, but not those of placeholders."""
+    parts = re.split(f"({PLACEHOLDER.pattern})", text)
+    text = "".join(part if odd % 2 else _SPECIAL.sub(r"\\\g<0>", part) for odd, part in enumerate(parts))
     return _NUMBER.sub(r"\1\\\2", _START.sub(r"\\\g<0>", text)) if first else text

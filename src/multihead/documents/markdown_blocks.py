@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
 from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from multihead.documents.markdown_containers import contain
+from multihead.documents.markdown_kept import keep, with_attributes
 from multihead.documents.splice import Span
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _FRONT = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(?:[^\n]*\n)*?(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)")
 _CLOSING = re.compile(r"[ \t]+#+[ \t]*\Z")
-_MARKER = re.compile(r":{3,}|(!!!|\?{3}\+?)[ \t]+\w[^\"]*(?:\"[^\"]*\")?\s*\Z")
 _PIPE = re.compile(r"(?<!\\)\|")
 
 
@@ -25,7 +25,7 @@ class Block(NamedTuple):
     content: str
     tokens: Sequence[Token]
     kind: str
-    """``paragraph``, ``heading``, ``underlined`` (heading) or ``cell``."""
+    """``paragraph``, ``heading``, ``underlined`` (heading), ``title`` (of a container) or ``cell``."""
     starts: Sequence[int]
     """Offsets in the content of lines, of escaped pipes and of what follows these ..."""
     places: Sequence[int]
@@ -48,33 +48,13 @@ class Block(NamedTuple):
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
     rules = dict(zip(parser.inline.ruler.get_active_rules(), parser.inline.ruler.getRules(""), strict=True))
+    for name in ("link", "image", "backticks"):
+        rules[name] = with_attributes(rules[name])
     for name in ("newline", "escape", "backticks", "link", "image", "autolink", "html_inline"):
         parser.inline.ruler.at(name, _placed(rules[name]))
-    reference = parser.block.ruler.getRules("")[parser.block.ruler.get_active_rules().index("reference")]
-    parser.block.ruler.at(
-        "reference", lambda state, *rest: not _is_footnote(state, *rest) and reference(state, *rest)
-    )
-    parser.block.ruler.before(
-        "heading", "marker", _is_marker, {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    )
+    keep(parser)
+    contain(parser)
     return parser
-
-
-def _is_marker(state: StateBlock, line: int, end: int, silent: bool) -> bool:
-    """Skip the line of an admonition: ``::: note``, ``:::``, or ``!!! note`` before an indented line."""
-    found = _MARKER.match(state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]])
-    if not found or state.is_code_block(line):
-        return False
-    if found[1] and not (line + 1 < end and state.sCount[line + 1] >= state.blkIndent + 4):
-        return False
-    if not silent:
-        state.line = line + 1
-    return True
-
-
-def _is_footnote(state: StateBlock, line: int, *_: object) -> bool:
-    """True for ``[^1]: text``, which CommonMark reads as a link reference definition."""
-    return state.src.startswith("[^", state.bMarks[line] + state.tShift[line])
 
 
 def _placed(rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
@@ -125,6 +105,8 @@ def _block(text: str, lines: Sequence[Span], before: Token, token: Token) -> Ite
     kind = "paragraph"
     if before.type == "heading_open":
         kind = "heading" if before.markup.startswith("#") else "underlined"
+    elif before.type == "title_open":
+        kind = "title"
     if not token.map or not token.content:
         return
     content = token.content.split("\n")
@@ -147,9 +129,10 @@ def _located(
         whole = text[span.start : span.end]
         whole = (_CLOSING.sub("", whole) if kind == "heading" else whole).rstrip()
         bare = line.strip()
-        if not whole.endswith(bare):
+        at = whole.rfind(bare) if kind == "title" else len(whole) - len(bare)
+        if at < 0 or not whole.startswith(bare, at):
             return None
-        place = span.start + len(whole) - len(bare)
+        place = span.start + at
         starts.append(offset + len(line) - len(line.lstrip()))
         places.append(place)
         offset += len(line) + 1

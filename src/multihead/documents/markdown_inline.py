@@ -68,6 +68,8 @@ class _Walk:
             yield from self._texts(token.content)
         elif token.type == "text_special":
             yield self._item(token.content, self._found(token.markup))
+        elif token.type == "placeholder":
+            yield self._item(token.content, token.meta["end"])
         elif token.type == "softbreak":
             yield self._item(" ", token.meta["end"])
         elif token.type == "html_inline":

@@ -1,0 +1,127 @@
+"""Parts of Markdown that are kept: math, template code, attributes, names of emoji, wiki links."""
+
+import re
+from collections.abc import Callable
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+
+_ATTRIBUTE = (
+    r"(?:[#.][\w:-]{1,99}|[\w:-]{1,50}=(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s}\"']{1,200})|toc|-)"
+)
+ATTRIBUTES = re.compile(rf"\{{:?[ \t]*{_ATTRIBUTE}(?:[ \t]+{_ATTRIBUTE}){{0,19}}[ \t]*\}}")
+"""``{#id .class key=value}``, as Pandoc, kramdown and Python-Markdown have it."""
+PLACEHOLDER = re.compile(r"\{\{\{?(?![<%#/^!>-])[^{}\n]{1,200}\}\}\}?")
+"""Template code that stands for words."""
+_CODE = r"\{%(?:(?!\{%).){1,2000}?%\}|\{#(?:(?!\{#).){1,2000}?#\}|\{\{[<%#/^!>-](?:(?!\{\{).){1,2000}?\}\}"
+_CODE += r"|<%(?:(?!<%).){0,2000}?%>"
+_KEPT = (
+    ("math", re.compile(r"\$\$(?:\\.|[^\\$]){1,2000}\$\$|\\\((?:(?!\\[()]).){1,2000}\\\)", re.DOTALL)),
+    ("attributes", ATTRIBUTES),
+    ("code", re.compile(_CODE, re.DOTALL)),
+    ("role", re.compile(r"\{[\w:-]{1,50}\}(?=`[^`])")),
+    ("emoji", re.compile(r"(?<![\w:]):[a-z+-][a-z0-9_+-]{1,50}:(?![\w:])")),
+    ("wiki", re.compile(r"\[\[[^\[\]\n]{1,200}\]\](?!\([^()\s]*\))|\[-?@\w[^\[\]\n]{0,200}\]")),
+    ("abbreviation", re.compile(r"\A\*\[[^\[\]\n]{1,200}\]:")),
+)
+_MATH = re.compile(r"(?<!\w)\$(?![\s$])((?:\\.|[^\\$\n]){0,999}?(?<!\s))\$(?!\d)")
+_FORMULA = re.compile(r"[\\^_={}+*/<>|]|\A\S+\Z")
+_LINE = re.compile(
+    rf"(?:(?:{_CODE})\s*)+\Z|{ATTRIBUTES.pattern}\s*\Z|\[TOC\]\s*\Z"
+    r"|(?:import|export)\s.*(?:\sfrom\s+|\simport\s+)(?:\"[^\"]*\"|'[^']*');?\s*\Z|import\s+['\"][^'\"]*['\"];?\s*\Z",
+    re.IGNORECASE,
+)
+_OPENINGS = (
+    (re.compile(r"\$\$(?!.*\$\$)"), r".*\$\$\s*(?:\{[^}]*\}|\([\w.-]+\))?\s*\Z"),
+    (re.compile(r"\\\[\s*\Z"), r"\\\]\s*\Z"),
+    (re.compile(r"\\begin\{(\w+\*?)\}"), r".*\\end\{%s\}\s*\Z"),
+    (re.compile(r"\{%(?!.*%\})"), r".*%\}\s*\Z"),
+    (re.compile(r"\{\{([<%])(?!.*\}\})"), r".*\}\}\s*\Z"),
+)
+"""First lines of several that are kept, and what the last of them looks like."""
+_WHOLE = re.compile(r"\$\$.+\$\$\s*(?:\{[^}]*\}|\([\w.-]+\))?\s*\Z|\\begin\{(\w+\*?)\}.*\\end\{\1\}\s*\Z")
+_MOST_LINES = 50
+
+
+def keep(parser: MarkdownIt) -> None:
+    """Teach a parser the parts that are kept."""
+    parser.inline.ruler.before("escape", "kept", _kept)
+    parser.block.ruler.before(
+        "heading", "kept", _kept_lines, {"alt": ["paragraph", "reference", "blockquote"]}
+    )
+
+
+def with_attributes(rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
+    """Wrap the rule of a link, image or code span to take the attributes that follow it."""
+
+    def extended(state: StateInline, silent: bool) -> bool:
+        found = bool(rule(state, silent))
+        if found and (attributes := ATTRIBUTES.match(state.src, state.pos, state.posMax)):
+            state.pos = attributes.end()
+        return found
+
+    return extended
+
+
+def line_text(state: StateBlock, line: int) -> str:
+    """Return a line without its indentation and the marks of the blocks that it is in."""
+    return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
+
+
+def _kept(state: StateInline, silent: bool) -> bool:
+    """Take a part that is kept, as a token of type ``kept_...``, or a ``placeholder``."""
+    found = _part(state)
+    if not found:
+        return False
+    name, end = found
+    if not silent:
+        token = state.push(name, "", 0)
+        token.content = state.src[state.pos : end]
+        token.meta["end"] = end
+    state.pos = end
+    return True
+
+
+def _part(state: StateInline) -> tuple[str, int] | None:
+    """Return the type and the end of the part that is kept at the current place."""
+    if state.src[state.pos] not in "$\\{<:[*":
+        return None
+    for name, pattern in _KEPT:
+        if found := pattern.match(state.src, state.pos, state.posMax):
+            return f"kept_{name}", found.end()
+    if found := PLACEHOLDER.match(state.src, state.pos, state.posMax):
+        return "placeholder", found.end()
+    found = _MATH.match(state.src, state.pos, state.posMax)
+    # "$5 for A and $6 for B$" is money: a formula has a sign, or no space.
+    return ("kept_math", found.end()) if found and _FORMULA.search(found[1]) else None
+
+
+def _kept_lines(state: StateBlock, line: int, end: int, silent: bool) -> bool:
+    """Skip lines that are kept."""
+    if state.is_code_block(line):
+        return False
+    after = _last_kept(state, line, end)
+    if after is None:
+        return False
+    if not silent:
+        state.line = after + 1
+    return True
+
+
+def _last_kept(state: StateBlock, line: int, end: int) -> int | None:
+    """Return the last of the kept lines that begin with a line; None if none begin there."""
+    text = line_text(state, line)
+    if text[:1] not in "$\\{[<iIeE":
+        return None
+    if _LINE.match(text) or _WHOLE.match(text):
+        return line
+    for opening, closing in _OPENINGS:
+        if found := opening.match(text):
+            last = re.compile(closing % tuple(map(re.escape, found.groups())) if "%s" in closing else closing)
+            for number in range(line + 1, min(end, line + _MOST_LINES)):
+                if state.sCount[number] < state.blkIndent and not state.isEmpty(number):
+                    return None
+                if last.match(line_text(state, number)):
+                    return number
+    return None
