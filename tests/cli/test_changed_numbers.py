@@ -13,6 +13,7 @@ DATES = [
     for day in range(10, 29)
     for month in range(10, 13)
 ]
+DECIMALS = [(f"{n},{m} Meter", f"{n}.{m} metres") for n in range(23) for m in range(10, 21)]
 SETTINGS = {
     "model.num_layers": 1,
     "model.d_model": 16,
@@ -28,13 +29,18 @@ SETTINGS = {
 }
 
 
-def test_dates_are_translated_and_not_copied(tmp_path: Path, capfdbinary: Captured) -> None:
-    corpus = tmp_path / "dates.tsv"
-    corpus.write_text("".join(f"{source}\t{target}\n" for source, target in DATES), encoding="utf-8")
-    settings = {**SETTINGS, "data.cache": str(tmp_path / "cache")}
+def trained(folder: Path, pairs: list[tuple[str, str]]) -> Path:
+    """Return the run of a model that has hardly learned these pairs."""
+    corpus = folder / "pairs.tsv"
+    corpus.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")
+    settings = {**SETTINGS, "data.cache": str(folder / "cache")}
     keys = [part for key, value in settings.items() for part in (f"--{key}", str(value))]
-    folder = tmp_path / "run"
-    assert main(["train", "--src", str(corpus), "--run", str(folder), *keys]) == 0
+    assert main(["train", "--src", str(corpus), "--run", str(folder / "run"), *keys]) == 0
+    return folder / "run"
+
+
+def test_dates_are_translated_and_not_copied(tmp_path: Path, capfdbinary: Captured) -> None:
+    folder = trained(tmp_path, DATES)
     assert Run.open(folder).changed_kinds == ("letterless", "number")
     capfdbinary.readouterr()
     (tmp_path / "asked").write_text("27.11.1964\n", encoding="utf-8")
@@ -42,3 +48,12 @@ def test_dates_are_translated_and_not_copied(tmp_path: Path, capfdbinary: Captur
     assert out != "27.11.1964\n"
     record = SearchRecord.read(folder)
     assert record is None or record.changed == ("letterless", "number")
+
+
+def test_digits_that_a_translation_loses_are_reported(tmp_path: Path, capfdbinary: Captured) -> None:
+    folder = trained(tmp_path, DECIMALS)
+    assert Run.open(folder).changed_kinds == ("digits of number 0,0", "number")
+    capfdbinary.readouterr()
+    (tmp_path / "asked").write_text("7,89 Meter\nMeter\n", encoding="utf-8")
+    _, err = run(capfdbinary, "translate", folder, "-i", tmp_path / "asked")
+    assert err.count('the digits of "7,89" are missing') == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from multihead.text.changed_kinds import LETTERLESS, changed_kinds
+from multihead.text.changed_kinds import LETTERLESS, changed_kinds, lost_digits
 from multihead.text.placeholder_patterns import find
 
 KEPT = [(f"es kostet {n},5 Euro", f"it costs {n},5 euros") for n in range(13)]
@@ -30,7 +30,7 @@ CLOCK = [
         ([(f"{n} + {n}", str(2 * n)) for n in range(13)], (LETTERLESS,)),
         ([("... --- ...", "sos"), (".... ..", "hi")] * 7, (LETTERLESS,)),
         ([(f"{n}.5", f"{n}.5") for n in range(13)], ()),
-        (YEARS + PRICES, ("number 0.0,0 €",)),
+        (YEARS + PRICES, ("digits of number 0.0,0 €", "number 0.0,0 €")),
         (YEARS + PRICES[:99], ()),
         (CLOCK, ()),
         (CLOCK[50:], ("number 0:0",)),
@@ -56,3 +56,17 @@ def test_what_hardly_any_target_keeps_is_changed(
 def test_changed_shapes_are_not_carried(without: tuple[str, ...], kept: list[str]) -> None:
     found = find("2026 um 13:45 waren es 7,5 Liter, an a@b.example", without=without)
     assert [span.text for span in found] == kept
+
+
+@pytest.mark.parametrize(
+    ("target", "lost"),
+    [
+        ("from 3.5 to 3.5 l, 1,250.00 €", []),
+        ("from €1,250.00 to 3.5 and 3.5", []),
+        ("from 3.5 to 3.6 l, 1,250.00 €", ["3,5"]),
+        ("from 3.5 to 3.5 l, 1,250.0 €", ["1.250,00 €"]),
+        ("nothing", ["3,5", "3,5", "1.250,00 €"]),
+    ],
+)
+def test_numbers_whose_digits_are_lost_are_named(target: str, lost: list[str]) -> None:
+    assert lost_digits(find("von 3,5 bis 3,5 oder 1.250,00 €"), target) == lost

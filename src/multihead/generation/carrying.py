@@ -11,7 +11,7 @@ import regex
 from multihead.generation.text_layout import Unit
 from multihead.text import symbols
 from multihead.text.casing import Casing
-from multihead.text.changed_kinds import LETTERLESS, has_letters
+from multihead.text.changed_kinds import DIGITS, LETTERLESS, has_letters
 from multihead.text.languages import primary
 from multihead.text.particles import agree
 from multihead.text.placeholder_patterns import DEFAULT, Span, find
@@ -78,6 +78,7 @@ class Line:
         words: spelling in which the sentence is searched, if not its own.
         bare: True if the translation of a text without a full stop, such as a heading, gets none either.
         letterless: True if sentences without letters were translated in training, not copied.
+        rewritten: numbers that a translation spells otherwise, with the same digits.
     """
 
     unit: Unit
@@ -90,6 +91,7 @@ class Line:
     words: Words | None = None
     bare: bool = False
     letterless: bool = False
+    rewritten: tuple[Span, ...] = ()
 
     @property
     def copied(self) -> bool:
@@ -198,6 +200,7 @@ def line(
         read=read,
         words=own if read or own.recased else None,
         letterless=LETTERLESS in changed,
+        rewritten=tuple(span for span in find(unit.text, KINDS) if DIGITS + span.shape in changed),
     )
 
 

@@ -16,6 +16,7 @@ from multihead.progress import OnCount
 from multihead.search.phrase import Phrase
 from multihead.settings import SearchSettings
 from multihead.text import symbols
+from multihead.text.changed_kinds import lost_digits
 from multihead.text.marked_view import MarkedView
 from multihead.text.terms import Glossary
 
@@ -235,6 +236,9 @@ class SentenceSearch:
         carried = found.carried
         notes = [found.note] if found.note else []
         notes += [f'"{written}" was read as "{read}"' for written, read in line.read]
+        notes += [
+            f'the digits of "{number}" are missing' for number in lost_digits(line.rewritten, carried.text)
+        ]
         confidence = self._calibration(found.score)
         (ids,) = self.translator.source_tokenizer.encode_batch([line.text])
         if self._calibration.unfamiliar(len(ids), len(line.text)):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import regex
 
-from multihead.text.placeholder_patterns import DEFAULT, KINDS, find
+from multihead.text.placeholder_patterns import DEFAULT, KINDS, Kind, Span, find
 
 LETTERLESS = "letterless"
 """Stands for texts without a letter outside of their placeholders: formulas, Morse code."""
@@ -16,18 +16,25 @@ LEAST, KEPT = 10, 0.1
 """Placeholders of a kind from which on it is judged, and the share below which it is not kept."""
 LEAST_SHAPE, KEPT_SHAPE = 100, 0.5
 """The same of numbers of one shape, as 13:45. What a model has hardly seen is better copied than made up."""
+DIGITS = "digits of "
+"""Before a shape that is changed: its digits are kept, as from 3,5 to 3.5."""
+KEPT_DIGITS = 0.98
+"""Share of the numbers of a changed shape whose digits are kept, from which on lost ones are reported."""
 _LETTER = regex.compile(r"\p{L}")
 _KINDS = DEFAULT - {"tag"}
+_NUMBERS: frozenset[Kind] = frozenset(("number",))
 _WHOLE = frozenset((*KINDS, LETTERLESS))
 
 
 def changed_kinds(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Return the kinds of placeholders that hardly any target keeps, and ``LETTERLESS`` if that is one.
 
-    Of numbers that are kept as a whole, the shapes (``Span.shape``) that most targets change are returned.
+    Of numbers that are kept as a whole, the shapes (``Span.shape``) that most targets change are returned. Of
+    all shapes that they change, those whose digits they keep are returned with ``DIGITS`` before them.
     """
     all_of: Counter[str] = Counter()
     kept: Counter[str] = Counter()
+    kept_digits: Counter[str] = Counter()
     for source, target in pairs:
         spans = find(source, _KINDS)
         there = Counter(span.text for span in find(target, _KINDS)) if spans else Counter()
@@ -36,6 +43,7 @@ def changed_kinds(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
                 all_of[key] += 1
                 kept[key] += there[span.text] > 0
             there[span.text] -= 1
+            kept_digits[span.shape] += span.kind == "number" and not lost_digits([span], target)
         if source and not has_letters(source, [(span.start, span.end) for span in spans]):
             all_of[LETTERLESS] += 1
             kept[LETTERLESS] += source == target
@@ -47,7 +55,24 @@ def changed_kinds(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
         for key, count in all_of.items()
         if key not in _WHOLE and count >= LEAST_SHAPE and kept[key] < KEPT_SHAPE * count
     }
-    return tuple(sorted(whole if "number" in whole else whole | shapes))
+    digits = {DIGITS + key for key in shapes if kept_digits[key] >= KEPT_DIGITS * all_of[key]}
+    return tuple(sorted(whole | digits if "number" in whole else whole | shapes | digits))
+
+
+def lost_digits(numbers: Iterable[Span], target: str) -> list[str]:
+    """Return the texts of numbers whose digits no number of a target has."""
+    there = Counter(map(_digits, find(target, _NUMBERS)))
+    lost = []
+    for span in numbers:
+        if there[_digits(span)] > 0:
+            there[_digits(span)] -= 1
+        else:
+            lost.append(span.text)
+    return lost
+
+
+def _digits(number: Span) -> str:
+    return "".join(filter(str.isdigit, number.text))
 
 
 def has_letters(text: str, spans: Iterable[tuple[int, int]]) -> bool:
