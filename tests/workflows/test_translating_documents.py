@@ -303,6 +303,19 @@ def test_a_document_in_another_language_is_named(
     assert [caution.partition(",")[2] for caution in summary.cautions] == cautions
 
 
+def test_a_document_in_another_language_is_named_before_it_is_translated(
+    translator: TextTranslator, tmp_path: Path
+) -> None:
+    events: list[str] = []
+    page = written(tmp_path, "a.html", '<html lang="fr"><p>Hund')
+    request = Request(page, tmp_path / "b.html", SearchSettings())
+    translate_document(
+        request, translator, [], progress=lambda *_: events.append("progress"), caution=events.append
+    )
+    assert events[0].startswith("the document names fr")
+    assert set(events[1:]) == {"progress"}
+
+
 @pytest.mark.parametrize(
     ("name", "before", "after"),
     [

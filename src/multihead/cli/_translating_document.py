@@ -37,8 +37,13 @@ def named_target(path: Path, languages: Iterable[str], encoding: str | None) -> 
 
 def translate(request: Request, translator: TextTranslator, folders: Sequence[str]) -> None:
     """Translate a document and print the summary on standard error."""
+    console = _console.messages()
+
+    def caution(text: str) -> None:
+        console.print(f"caution: {text}", style="yellow")
+
     with counted(f"translating {request.path.name}") as progress:
-        summary = translate_document(request, translator, folders, progress=progress)
+        summary = translate_document(request, translator, folders, progress=progress, caution=caution)
     show(summary, request.output)
 
 
@@ -52,8 +57,6 @@ def show(summary: Summary, output: Path) -> None:
         "to review": summary.review,
     }
     parts = [f"{count:,} {what}" for what, count in counts.items() if count or what == "translated"]
-    for caution in summary.cautions:
-        console.print(f"caution: {caution}", style="yellow")
     console.print(f"{output}: {summary.segments:,} segments: {', '.join(parts)}")
     if summary.resumed:
         console.print(f"{summary.resumed:,} of them were finished by an interrupted command")

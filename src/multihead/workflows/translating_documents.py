@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,7 @@ def translate_document(
     folders: Sequence[str | Path],
     *,
     progress: OnCount | None = None,
+    caution: Callable[[str], None] | None = None,
 ) -> Summary:
     """Translate a document into a file, which appears when it is complete.
 
@@ -96,6 +97,7 @@ def translate_document(
         translator: of one direction.
         folders: the translator's runs, which the journal is bound to.
         progress: called with the number of finished segments.
+        caution: called with each of the summary's cautions, before anything is translated.
 
     Raises:
         UserError: the document, the memory or the glossary cannot be read; the output has another format, is
@@ -109,6 +111,8 @@ def translate_document(
     glossary = Glossary.load(request.glossary) if request.glossary else None
     memory = Memory(request.memory, source, target) if request.memory else None
     summary = Summary(segments=len(document.segments), cautions=_cautions(document, source, target))
+    for text in summary.cautions if caution else ():
+        caution(text)
     translations: dict[int, Translation] = {}
     pending = []
     for segment in document.segments:
