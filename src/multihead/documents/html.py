@@ -26,6 +26,7 @@ from multihead.documents.reading import Text, decoded
 from multihead.documents.segment import Segment, Translation
 from multihead.documents.splice import Edit, Span
 from multihead.documents.text_document import TextDocument
+from multihead.documents.writing import is_right_to_left
 
 _CHARSET = re.compile(rb"""<meta\s[^>]*?charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
 _XML = re.compile(rb"""\A(?:\xef\xbb\xbf)?<\?xml\s[^>]*?encoding\s*=\s*["']([\w.:-]+)""")
@@ -72,6 +73,8 @@ class Page(TextDocument):
         self._languages = source_language, target_language
         self._named: list[Attribute] = []
         """Attributes that name the language which is translated."""
+        self._direction: Edit[str] | None = None
+        """What turns the page from right to left, or back."""
         self._contents: list[Inline | _Value] = []
         self._items: list[Item] = []
         self._skipped: SkippedElement | None = None
@@ -167,6 +170,21 @@ class Page(TextDocument):
         source = self._languages[0] or self.source_language
         if named and source and languages_match(source, named):
             self._named.append(attribute)
+            if token.name == "html":
+                self._turn(token, attribute, source)
+
+    def _turn(self, token: Token, language: Attribute, source: str) -> None:
+        """Note where the page names its direction, or could, if the translation has the other one."""
+        target = self._languages[1]
+        if not target or is_right_to_left(source) == is_right_to_left(target):
+            return
+        direction = "rtl" if is_right_to_left(target) else "ltr"
+        named = next((attribute for attribute in token.attributes if attribute.name == "dir"), None)
+        if named is not None and self._text.text[slice(*named.value)].strip().lower() in ("ltr", "rtl"):
+            self._direction = Edit(named.value, [direction])
+        elif named is None:
+            end = language.value.end + len(language.quote)
+            self._direction = Edit(Span(end, end), [f' dir="{direction}"'])
 
     def _flush(self) -> None:
         """End a paragraph."""
@@ -185,6 +203,8 @@ class Page(TextDocument):
         target = self._languages[1]
         if translations and target:
             yield from (Edit(attribute.value, [target]) for attribute in self._named)
+            if self._direction:
+                yield self._direction
         for number, translation in translations.items():
             content = self._contents[number]
             if isinstance(content, Inline):

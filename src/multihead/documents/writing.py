@@ -1,0 +1,26 @@
+"""Direction in which a language is written, and the region that its code goes without saying."""
+
+import langcodes
+
+_RIGHT_TO_LEFT = frozenset(("Adlm", "Arab", "Hebr", "Mand", "Nkoo", "Rohg", "Samr", "Syrc", "Thaa"))
+"""Scripts by their codes of ISO 15924."""
+
+
+def is_right_to_left(language: str) -> bool:
+    """Return whether a language is written from right to left: Arabic, Hebrew, Persian, Urdu and others."""
+    try:
+        return langcodes.get(language).maximize().script in _RIGHT_TO_LEFT
+    except ValueError:  # a code of one's own
+        return False
+
+
+def with_region(language: str) -> str:
+    """Return a code with the region where most of a language's speakers live: "de-DE" for "de"."""
+    try:
+        found = langcodes.get(language)
+        if found.territory or not found.language or not langcodes.tag_is_valid(language):
+            return language
+        likely = found.maximize().territory
+    except ValueError:
+        return language
+    return f"{language}-{likely}" if likely and likely.isalpha() else language
