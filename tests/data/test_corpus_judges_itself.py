@@ -289,3 +289,23 @@ def test_near_duplicates_ignore_case_spaces_and_final_punctuation() -> None:
 
 def test_buckets_grow_with_the_text_up_to_a_limit() -> None:
     assert Lines(["a" * 100]).bits < Lines(["a" * 10_000]).bits <= ngrams.MOST_BITS
+
+
+def transliterated(pairs: int, seed: int) -> list[tuple[str, str]]:
+    """Return words of one alphabet, and their spelling in another."""
+    chance = random.Random(seed)
+    letters = "абвгдежзиклмнопрстуфхц"
+    words = ["".join(chance.choices(letters, k=chance.randint(3, 9))) for _ in range(pairs)]
+    return [(word, word.translate(str.maketrans(letters, "abvgdeZziklmnoprstufhC"))) for word in words]
+
+
+def test_spelt_words_are_judged_by_their_characters() -> None:
+    pairs = transliterated(2003, seed=7)
+    moved = range(11, 2003, 20)
+    targets = [target for _, target in pairs]
+    for number, other in zip(moved, [*moved[1:], moved[0]], strict=True):
+        targets[number] = pairs[other][1]
+    found = judge([(source, target) for (source, _), target in zip(pairs, targets, strict=True)])
+    dropped = set(np.flatnonzero(found.reasons >= 0).tolist())
+    assert len(dropped & {*moved}) > 0.9 * len(moved)
+    assert len(dropped - {*moved}) < 0.01 * len(pairs)

@@ -6,8 +6,10 @@ lines. So whatever the languages, a score is the log-odds that the sides belong 
 """
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +30,10 @@ MOST_TEXTS = 20_000
 """Lines of a side that its pieces are learned from."""
 PIECES, FEW_LINES, FEW_PIECES = 4_000, 4_000, 1_000
 """Pieces of a side, and of one with fewer lines: the lexicon's table grows with their square."""
+MOST_CHARACTERS = 500
+"""Different characters of a side that are told apart."""
+SPELT_LENGTH, SPELT_WORDS = 24.0, 3.0
+"""Mean characters and words of a line, at most, of a side that is words or strings."""
 INSIDE_NUMBER = re.compile(r"(?<=\d)(?=\d)")
 """A number is read digit by digit: most numbers are rare, and digits are known."""
 BLOCK = 64
@@ -37,6 +43,8 @@ STEPS, RIDGE = 12, 1e-3
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+View = tuple[Side, Side]
+"""Both sides as tokens of one kind."""
 
 
 PROBED = 4_000
@@ -73,12 +81,14 @@ def evidence(sources: Sequence[str], targets: Sequence[str], *, seed: int = 1) -
     The models learn from lines that belong together. Where the whole corpus is shifted by one, or a part of
     it, these are found first.
     """
-    source, target = (tokens(lines) for lines in (sources, targets))
+    views = [(tokens(sources), tokens(targets))]
+    if is_spelt(sources, targets):
+        views.append((characters(sources), characters(targets)))
     lengths = [np.log1p(np.array([len(line) for line in lines])) for lines in (sources, targets)]
-    shift = np.full(len(sources), _constant_shift(source, target))
-    found = _judged(source, target, lengths, shift, seed)
+    shift = np.full(len(sources), _constant_shift(*views[0]))
+    found = _judged(views, lengths, shift, seed)
     if np.mean(found.moved != shift) > MOVED:
-        found = _judged(source, target, lengths, found.moved, seed)
+        found = _judged(views, lengths, found.moved, seed)
     return found
 
 
@@ -95,11 +105,10 @@ def _constant_shift(source: Side, target: Side) -> int:
     return best if explained[best] > explained[0] + CLEARLY else 0
 
 
-def _judged(source: Side, target: Side, lengths: Sequence[Floats], shift: Ints, seed: int) -> Evidence:
+def _judged(views: Sequence[View], lengths: Sequence[Floats], shift: Ints, seed: int) -> Evidence:
     """Return the evidence of models that learn from each source and the target that is shifted so."""
-    count = len(source)
+    count = len(lengths[0])
     places = np.arange(count)
-    half = places // BLOCK % 2
     partner = np.clip(places + shift, 0, count - 1)
     others = {
         "direct": places,
@@ -111,7 +120,33 @@ def _judged(source: Side, target: Side, lengths: Sequence[Floats], shift: Ints, 
     }
     if not shift.any():
         del others["true"], others["false"]
-    features = {name: np.zeros((count, 6)) for name in others}
+    gains = [_gains(source, target, partner, others) for source, target in views]
+    usual = np.median(lengths[0] - lengths[1][partner])
+    features = {}
+    for name, paired in others.items():
+        columns = [np.abs(lengths[0] - lengths[1][paired] - usual)]
+        for one in gains:
+            columns += [*one[name].T, np.minimum(one[name][:, 0], one[name][:, 2])]
+        features[name] = np.stack(columns, axis=1)
+    true = features.get("true", features["direct"])
+    false = features.get("false", features["later"])
+    weights = _regression(true, np.concatenate([features["random"], false]))
+    direct, later, earlier = (_with_one(features[name]) @ weights for name in ("direct", "later", "earlier"))
+    separation = _separation(*(_with_one(each) @ weights for each in (true, features["random"])))
+    return Evidence(direct, later, earlier, shifted(direct, later, earlier), separation)
+
+
+def _gains(source: Side, target: Side, partner: Ints, others: Mapping[str, Ints]) -> dict[str, Floats]:
+    """Return ``Lexicon.gain`` in both directions, (N, 4), of each source and its target in these orders.
+
+    Args:
+        source: the sources.
+        target: the targets.
+        partner: the targets that the lexicons learn from.
+        others: numbers of targets, by the name of the order.
+    """
+    half = np.arange(len(source)) // BLOCK % 2
+    found = {name: np.zeros((len(source), 4)) for name in others}
     for part in (0, 1):
         judged = np.flatnonzero(half == part)
         fitted = np.flatnonzero(half != part)
@@ -121,17 +156,8 @@ def _judged(source: Side, target: Side, lengths: Sequence[Floats], shift: Ints, 
         for name, paired in others.items():
             for rows in np.array_split(judged, 1 + int(_cells(source, target, judged).sum()) // MOST_CELLS):
                 a, b = source.chosen(rows), target.chosen(paired[rows])
-                features[name][rows, :4] = np.stack([*there.gain(a, b), *back.gain(b, a)], axis=1)
-    for name, paired in others.items():
-        ratio = lengths[0] - lengths[1][paired]
-        features[name][:, 4] = np.abs(ratio - np.median(lengths[0] - lengths[1][partner]))
-        features[name][:, 5] = np.minimum(features[name][:, 0], features[name][:, 2])
-    true = features.get("true", features["direct"])
-    false = features.get("false", features["later"])
-    weights = _regression(true, np.concatenate([features["random"], false]))
-    direct, later, earlier = (_with_one(features[name]) @ weights for name in ("direct", "later", "earlier"))
-    separation = _separation(*(_with_one(each) @ weights for each in (true, features["random"])))
-    return Evidence(direct, later, earlier, shifted(direct, later, earlier), separation)
+                found[name][rows] = np.stack([*there.gain(a, b), *back.gain(b, a)], axis=1)
+    return found
 
 
 def _separation(true: Floats, false: Floats) -> float:
@@ -161,6 +187,28 @@ def tokens(lines: Sequence[str]) -> Side:
     cut = [line[: 12 * MOST_TOKENS] for line in lines]
     ids = [one[:MOST_TOKENS] for one in tokenizer.encode_batch(cut)]
     return Side.of(ids, tokenizer.vocab_size)
+
+
+def characters(lines: Sequence[str]) -> Side:
+    """Return the first characters of each line; rare ones are one."""
+    normal = normalizer(lowercase=False)
+    cut = [normal.normalize_str(line)[:MOST_TOKENS] for line in lines]
+    usual = [character for character, _ in Counter(chain.from_iterable(cut)).most_common(MOST_CHARACTERS)]
+    number = {character: place for place, character in enumerate(usual, 1)}
+    return Side.of([[number.get(character, 0) for character in line] for line in cut], len(number) + 1)
+
+
+def is_spelt(sources: Sequence[str], targets: Sequence[str]) -> bool:
+    """Return True if one side is words or strings rather than sentences, and the other no long text.
+
+    Their pieces are rare or many, and what belongs together is told by their characters.
+    """
+    sizes = [
+        (sum(map(len, lines)) / len(lines), sum(len(line.split()) for line in lines) / len(lines))
+        for lines in (sources, targets)
+    ]
+    words = any(length <= SPELT_LENGTH and count <= SPELT_WORDS for length, count in sizes)
+    return words and all(length <= 2 * MOST_TOKENS for length, _ in sizes)
 
 
 def log_odds(features: Floats, true: Floats, false: Floats) -> Floats:
