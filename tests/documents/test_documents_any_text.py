@@ -18,6 +18,8 @@ SAMPLES = {
     if not name.startswith("crlf") or name.endswith(LINE_BY_LINE)  # others take line ends for white space
 }
 EXAMPLES = int(os.environ.get("EXAMPLES", "9"))
+OPEN_DOCUMENT = (".odt", ".odp", ".ods")
+ARCHIVES = (".docx", *OPEN_DOCUMENT)
 BILINGUAL = (".po", ".pot", ".xlf", ".xliff", ".tmx")
 
 SPICE = [
@@ -99,9 +101,9 @@ def held(name: str, text: str) -> str:
     """Return what a format can hold of a text: white space as it treats it, what it cannot spell replaced."""
     text = re.sub("[\0\ud800-\udfff]", "\ufffd", text).strip()
     kind = Path(name).suffix
-    if kind == ".odt":
+    if kind in OPEN_DOCUMENT:
         text = text.replace("\f", " ")
-    if kind in (".xlf", ".xliff", ".tmx", ".docx", ".odt") and "two" not in name:
+    if kind in (".xlf", ".xliff", ".tmx", *ARCHIVES) and "two" not in name:
         text = re.sub("[\x01-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "\ufffd", text)
     if kind == ".srt":
         text = re.sub(r"</?(?:i|b|u|s|font)(?:\s[^<>\n]*)?>", lambda tag: f"‹{tag[0][1:-1]}›", text)
@@ -110,7 +112,7 @@ def held(name: str, text: str) -> str:
         text = re.sub(r"[^\S\r\n\v\f\x85\u2028\u2029]*[\r\n\v\f\x85\u2028\u2029]\s*", " ", text)
     if kind == ".docx":
         text = re.sub("[\t\n\r]", " ", text)
-    if kind in (".md", ".docx", ".odt"):
+    if kind in (".md", *ARCHIVES):
         text = collapsed(text)
     if kind == ".htm":
         text = re.sub("[\x80-\x9f\ufdd0-\ufdef\ufffe\uffff]", "\ufffd", text)

@@ -1,10 +1,15 @@
-"""A Word document and an OpenDocument text, packed from the parts in ``tests/documents/archives``."""
+"""Word and OpenDocument files, packed from the parts in ``tests/documents/archives``."""
 
 import io
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
+OPEN_DOCUMENT = {
+    "odt": b"application/vnd.oasis.opendocument.text",
+    "odp": b"application/vnd.oasis.opendocument.presentation",
+    "ods": b"application/vnd.oasis.opendocument.spreadsheet",
+}
 FOLDER = Path(__file__).parents[1] / "documents" / "archives"
 
 
@@ -13,8 +18,8 @@ def parts(kind: str) -> dict[str, bytes]:
     folder = FOLDER / kind
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
-    if kind == "odt":
-        return {"mimetype": b"application/vnd.oasis.opendocument.text", **found, "Pictures/1.png": b"\x89PNG"}
+    if kind in OPEN_DOCUMENT:
+        return {"mimetype": OPEN_DOCUMENT[kind], **found, "Pictures/1.png": b"\x89PNG"}
     return {**found, "word/media/image1.png": b"\x89PNG"}
 
 

@@ -29,6 +29,8 @@ def samples() -> dict[str, bytes]:
         "ascii.json": json.dumps(json.loads(files["messages.json"]), indent=1).encode(),
         "letter.docx": packed(parts("docx")),
         "letter.odt": packed(parts("odt")),
+        "talk.odp": packed(parts("odp")),
+        "prices.ods": packed(parts("ods")),
         "plain.txt": TEXT.encode(),
         "utf16.txt": "안녕하세요.\r\n".encode("utf-16"),
         "template.pot": catalogue.replace("Language: ko", "Language: ").replace("긴 텍스트", "").encode(),

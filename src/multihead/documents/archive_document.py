@@ -1,4 +1,4 @@
-"""Word-processor documents: archives of XML parts with paragraphs, possibly nested."""
+"""Office documents: archives of XML parts with paragraphs, possibly nested."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
@@ -68,7 +68,10 @@ class ArchiveDocument(Document):
         super().__init__(path)
         self._archive = Archive(path)
         self._parts: dict[str, bytes] = {}
-        self._contents: list[tuple[str, Content]] = []
+        self._contents: dict[int, tuple[str, Content]] = {}
+        """Part and content of each segment."""
+        self._companions: dict[int, tuple[str, Edit[bytes]]] = {}
+        """Edits elsewhere that the translation of a segment entails."""
         for name in self._text_parts():
             self._parts[name] = self._archive.read(name)
             self._read(name)
@@ -85,6 +88,9 @@ class ArchiveDocument(Document):
         """Return True for an element whose paragraphs are not body text."""
         return False
 
+    def _entered(self, event: Event) -> None:
+        """Take note of the start of an element that is not hidden."""
+
     def _read(self, name: str) -> None:
         data = self._parts[name]
         opened: list[tuple[OpenParagraph, int]] = []
@@ -92,6 +98,8 @@ class ArchiveDocument(Document):
         hidden: int | None = None
         for event in xml_events([data], f"{self.path}:{name}"):
             if event.kind == "start":
+                if hidden is None:
+                    self._entered(event)
                 if opened and not opened[-1][0].in_opaque:
                     opened[-1][0].start(event, depth)
                 elif hidden is None and (paragraph := self._opened(event, data)):
@@ -118,16 +126,22 @@ class ArchiveDocument(Document):
         place = f"{self.path}:{name}, paragraph {count}"
         content = paragraph.content(end.span.start, place)
         if content:
-            self._contents.append((name, content))
+            self._contents[len(self.segments)] = name, content
             self._add(Segment(len(self.segments), content.inline.markup.collapsed(), place))
 
     def _rendered(self, translations: Mapping[int, Translation]) -> bytes:
+        return self._archive.rewritten(self._changes(translations))
+
+    def _changes(self, translations: Mapping[int, Translation]) -> dict[str, bytes]:
+        """Return the parts that these translations change."""
         edits: dict[str, list[Edit[bytes]]] = {}
         for number, translation in translations.items():
             name, content = self._contents[number]
             edits.setdefault(name, []).append(Edit(content.span, content.parts(translation.target)))
-        changes = {name: spliced(self._parts[name], found) for name, found in edits.items()}
-        return self._archive.rewritten(changes)
+            if number in self._companions:
+                name, edit = self._companions[number]
+                edits.setdefault(name, []).append(edit)
+        return {name: spliced(self._parts[name], found) for name, found in edits.items()}
 
     def _attributes(self, name: str, element: str) -> Iterator[dict[str, str]]:
         """Yield the attributes of each element with this name in a member."""

@@ -1,6 +1,7 @@
 """OpenDocument texts (.odt): body text, tables, notes, frames, headers and footers."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from multihead.documents.archive_document import ArchiveDocument
@@ -23,6 +24,8 @@ _LOOSE = frozenset(
 """Codes that are left out of a segment at its ends."""
 _HIDDEN = frozenset(("tracked-changes", "annotation"))
 """Elements whose paragraphs are not body text."""
+_KINDS = {"text": "odt", "presentation": "odp", "spreadsheet": "ods"}
+"""Our format of an OpenDocument media type."""
 _PART = re.compile(r"[\t\n\r ]+|[^\t\n\r ]+(?: [^\t\n\r ]+)*")
 
 
@@ -111,6 +114,8 @@ class OpenDocument(ArchiveDocument):
     """An OpenDocument text. Styles, images, link targets, comments and tracked changes are kept."""
 
     kind = "odt"
+    parts: Sequence[str] = ("content.xml", "styles.xml")
+    """Members with text; headers and footers of pages are styles."""
 
     def _text_parts(self) -> list[str]:
         names = self._archive.names
@@ -119,9 +124,20 @@ class OpenDocument(ArchiveDocument):
         ):
             raise UserError("encrypted", place=str(self.path), remedy="Save it without a password.")
         if "content.xml" not in names:
-            remedy = "Is it an OpenDocument text? If so, save it again in the program that made it."
+            remedy = "Is it an OpenDocument file? If so, save it again in the program that made it."
             raise UserError("no content.xml in it", place=str(self.path), remedy=remedy)
-        return [name for name in ("content.xml", "styles.xml") if name in names]
+        self._check_type()
+        return [name for name in self.parts if name in names]
+
+    def _check_type(self) -> None:
+        """Refuse an OpenDocument file of another kind: numbers of a sheet, for one, are text in a letter."""
+        if "mimetype" not in self._archive.names:
+            return
+        found = re.match(rb"application/vnd\.oasis\.opendocument\.([a-z]+)", self._archive.read("mimetype"))
+        named = _KINDS.get(found[1].decode()) if found else None
+        if named and named != self.kind:
+            fact = f"an OpenDocument file of another kind, .{named}"
+            raise UserError(fact, place=str(self.path), remedy=f"Give it a name that ends in .{named}.")
 
     def _hides(self, event: Event) -> bool:
         return event.name in _HIDDEN

@@ -8,6 +8,8 @@ from multihead.documents.docx import WordDocument
 from multihead.documents.html import Page, page_text
 from multihead.documents.json_messages import JsonMessages
 from multihead.documents.markdown import MAX_MARKDOWN_BYTES, Markdown
+from multihead.documents.odp import OpenPresentation
+from multihead.documents.ods import OpenSpreadsheet
 from multihead.documents.odt import OpenDocument
 from multihead.documents.plain_text import PlainText
 from multihead.documents.po import Catalogue, catalogue_text
@@ -18,6 +20,12 @@ from multihead.documents.tmx import Tmx
 from multihead.documents.vtt import WebVtt
 from multihead.documents.xliff import Xliff
 
+_ARCHIVES: dict[str, Callable[[Path], Document]] = {
+    "docx": WordDocument,
+    "odt": OpenDocument,
+    "odp": OpenPresentation,
+    "ods": OpenSpreadsheet,
+}
 _TEXTS: dict[str, Callable[[Path, Text], Document]] = {
     "text": PlainText,
     "srt": SubRip,
@@ -35,10 +43,8 @@ def opened(
     encoding: str | None,
 ) -> Document:
     """Read a document of a kind; arguments as of ``documents.open_document``."""
-    if kind == "docx":
-        return WordDocument(path)
-    if kind == "odt":
-        return OpenDocument(path)
+    if kind in _ARCHIVES:
+        return _ARCHIVES[kind](path)
     data = read_bytes(path, MAX_MARKDOWN_BYTES if kind == "markdown" else MAX_BYTES)
     if kind == "po":
         return Catalogue(path, catalogue_text(data, path, encoding), target_language)
