@@ -19,7 +19,8 @@ SAMPLES = {
 }
 EXAMPLES = int(os.environ.get("EXAMPLES", "9"))
 OPEN_DOCUMENT = (".odt", ".odp", ".ods")
-ARCHIVES = (".docx", *OPEN_DOCUMENT)
+OFFICE = (".docx", ".pptx")
+ARCHIVES = (*OFFICE, *OPEN_DOCUMENT)
 BILINGUAL = (".po", ".pot", ".xlf", ".xliff", ".tmx")
 
 SPICE = [
@@ -110,7 +111,7 @@ def held(name: str, text: str) -> str:
         text = text.replace("-->", "→")
     if kind == ".txt":
         text = re.sub(r"[^\S\r\n\v\f\x85\u2028\u2029]*[\r\n\v\f\x85\u2028\u2029]\s*", " ", text)
-    if kind == ".docx":
+    if kind in OFFICE:
         text = re.sub("[\t\n\r]", " ", text)
     if kind in (".md", *ARCHIVES):
         text = collapsed(text)

@@ -84,6 +84,9 @@ def test_a_spoilt_document_raises_nothing_but_an_error_for_the_user(name: str, t
     ("kind", "part"),
     [
         ("docx", "word/document.xml"),
+        ("pptx", "ppt/slides/slide2.xml"),
+        ("pptx", "ppt/presentation.xml"),
+        ("pptx", "ppt/_rels/presentation.xml.rels"),
         ("odt", "content.xml"),
         ("odp", "content.xml"),
         ("ods", "content.xml"),

@@ -1,4 +1,4 @@
-"""Word and OpenDocument files, packed from the parts in ``tests/documents/archives``."""
+"""Word, PowerPoint and OpenDocument files, packed from the parts in ``tests/documents/archives``."""
 
 import io
 import zipfile
@@ -20,7 +20,7 @@ def parts(kind: str) -> dict[str, bytes]:
     found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
     if kind in OPEN_DOCUMENT:
         return {"mimetype": OPEN_DOCUMENT[kind], **found, "Pictures/1.png": b"\x89PNG"}
-    return {**found, "word/media/image1.png": b"\x89PNG"}
+    return {**found, f"{'ppt' if kind == 'pptx' else 'word'}/media/image1.png": b"\x89PNG"}
 
 
 def packed(members: Mapping[str, bytes]) -> bytes:

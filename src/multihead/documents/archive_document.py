@@ -143,8 +143,13 @@ class ArchiveDocument(Document):
                 edits.setdefault(name, []).append(edit)
         return {name: spliced(self._parts[name], found) for name, found in edits.items()}
 
-    def _attributes(self, name: str, element: str) -> Iterator[dict[str, str]]:
-        """Yield the attributes of each element with this name in a member."""
+    def _starts(self, name: str, element: str) -> Iterator[Event]:
+        """Yield the start of each element with this name in a member."""
         for event in xml_events([self._archive.read(name)], f"{self.path}:{name}"):
             if event.kind == "start" and event.name == element:
-                yield event.attributes
+                yield event
+
+    def _attributes(self, name: str, element: str) -> Iterator[dict[str, str]]:
+        """Yield the attributes of each element with this name in a member."""
+        for event in self._starts(name, element):
+            yield event.attributes

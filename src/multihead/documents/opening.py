@@ -13,6 +13,7 @@ from multihead.documents.ods import OpenSpreadsheet
 from multihead.documents.odt import OpenDocument
 from multihead.documents.plain_text import PlainText
 from multihead.documents.po import Catalogue, catalogue_text
+from multihead.documents.pptx import Presentation
 from multihead.documents.properties import Properties, properties_text
 from multihead.documents.reading import MAX_BYTES, Text, decoded, read_bytes
 from multihead.documents.srt import SubRip
@@ -22,6 +23,7 @@ from multihead.documents.xliff import Xliff
 
 _ARCHIVES: dict[str, Callable[[Path], Document]] = {
     "docx": WordDocument,
+    "pptx": Presentation,
     "odt": OpenDocument,
     "odp": OpenPresentation,
     "ods": OpenSpreadsheet,

@@ -22,9 +22,11 @@ _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM
 
 _OTHER_KINDS = {
     b"%PDF-": "A PDF has no place for a translation: translate the document that it was made from.",
-    b"\xd0\xcf\x11\xe0": "A file of an older Office, or with a password: save it as .docx without one.",
+    b"\xd0\xcf\x11\xe0": (
+        "A file of an older Office, or with a password: save it as .docx, .pptx or .xlsx without one."
+    ),
     b"{\\rtf": "An RTF file: save it as .docx or .odt.",
-    b"PK\x03\x04": "An archive: if it is a .docx or .odt, give it that name; else unpack it.",
+    b"PK\x03\x04": "An archive: give an Office document or e-book its own ending; unpack any other.",
     b"\x1f\x8b": "A compressed file: unpack it.",
 }
 """Magic numbers of other formats, and the remedy."""

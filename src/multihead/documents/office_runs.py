@@ -1,4 +1,4 @@
-"""Parsing of the runs of a Word paragraph (ECMA-376, part 1, sec. 17.3)."""
+"""Runs of a paragraph of Word, PowerPoint or Excel (ECMA-376, part 1, sec. 17.3, 21.1.2 and 18.4)."""
 
 import re
 from dataclasses import dataclass
@@ -12,13 +12,14 @@ from multihead.documents.xml_events import Event
 WRAPPERS = frozenset(("hyperlink", "smartTag", "ins", "moveTo", "customXml", "dir", "bdo"))
 """Elements around runs whose text is translated."""
 
-_DROPPED = frozenset(("proofErr", "lastRenderedPageBreak"))
-"""Markers that only fit the original text; dropped from a translated paragraph."""
+_DROPPED = frozenset(("proofErr", "lastRenderedPageBreak", "rPh", "phoneticPr"))
+"""Markers that only fit the original text, such as furigana; dropped from a translated paragraph."""
 _LETTERS = {"noBreakHyphen": "\u2011", "softHyphen": "\u00ad"}
 _INVISIBLE = re.compile(
     rb"""<(?:\w+:)?(?:lang|noProof|webHidden)\b[^>]*/>|<(?:\w+:)?rFonts\s+(?:\w+:)?hint=["']\w*["']\s*/>"""
+    rb"""|\s(?:lang|altLang|dirty|err|smtClean|noProof|bmk)=(?:"[^"]*"|'[^']*')"""
 )
-"""Run properties without visible effect, which Word changes within a word."""
+"""Run properties without visible effect, which Office changes within a word."""
 _EMPTY = re.compile(rb"<(?:\w+:)?rPr\s*(?:/>|>\s*</(?:\w+:)?rPr\s*>)")
 _SPACE = re.compile(r"[\t\n\r ]+")
 
@@ -26,7 +27,8 @@ _SPACE = re.compile(r"[\t\n\r ]+")
 class Fragment(NamedTuple):
     """Text or a span of the file, and the properties of its run; None outside of runs."""
 
-    content: Span | str
+    content: Span | str | bytes
+    """Bytes are what the file has in an element of text."""
     properties: bytes | None
 
 
@@ -59,6 +61,11 @@ class Entry:
 class Paragraph:
     """A paragraph that is still being parsed. Elements other than runs and wrappers are opaque."""
 
+    keeps_space = False
+    """True if white space counts without ``xml:space``."""
+    codes: re.Pattern[str] | None = None
+    """Characters of texts that are codes, such as tabs."""
+
     def __init__(self, start: Event, data: bytes) -> None:
         self.prefix = prefix_of(start.raw.decode()).encode()
         """Namespace prefix of WordprocessingML, with the colon."""
@@ -90,7 +97,7 @@ class Paragraph:
             self._controls.append(event.span.start)
         elif name == "sdtContent" and self._controls:
             self._add("open", "sdt", Span(self._controls.pop(), event.span.end))
-        elif name == "t" and not outside:
+        elif name == "t" and (not outside or self._holds_text()):
             self._text = event
         else:
             self._opaque = event, depth
@@ -99,9 +106,27 @@ class Paragraph:
         """Take text; only ``<w:t>`` holds any."""
         if self._text is None or self._opaque:
             return
-        keeps = self._text.attributes.get("space") == "preserve"
-        text = re.sub(r"[\t\n\r]", " ", event.text) if keeps else _SPACE.sub(" ", event.text)
-        self.entries.append(Entry(None, "", [Fragment(text, self._run)]))
+        keeps = self.keeps_space or self._text.attributes.get("space") == "preserve"
+        place = 0
+        for code in self.codes.finditer(event.text) if self.codes else ():
+            self._add_text(event.text[place : code.start()], keeps)
+            self._add_code(code[0])
+            place = code.end()
+        self._add_text(event.text[place:], keeps)
+
+    def _add_text(self, text: str, keeps: bool) -> None:
+        text = re.sub(r"[\t\n\r]", " ", text) if keeps else _SPACE.sub(" ", text)
+        if text:
+            self.entries.append(Entry(None, "", [Fragment(text, self._run)]))
+
+    def _add_code(self, code: str) -> None:
+        """Take characters of a text that are a code."""
+        name = {"\n": "br", "\t": "tab"}.get(code, "")
+        self.entries.append(Entry("alone", name, [Fragment(code.encode(), self._run)]))
+
+    def _holds_text(self) -> bool:
+        """Return True if the paragraph itself may hold text, without runs."""
+        return False
 
     def end(self, event: Event, depth: int) -> None:
         """Take the end of an element."""

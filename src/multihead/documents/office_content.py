@@ -1,15 +1,18 @@
-"""Conversion of a Word paragraph to markup, and of a translation to runs."""
+"""Conversion of a paragraph with runs to markup, and of a translation to runs."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeVar
 
-from multihead.documents.docx_runs import Entry, Fragment, Paragraph
 from multihead.documents.inline import Inline, Item, paired, trimmed
 from multihead.documents.markup import Kind, Markup, Tag
+from multihead.documents.office_runs import Entry, Fragment, Paragraph
 from multihead.documents.splice import Span
 from multihead.documents.xml_events import escaped
 
+ContentKind = TypeVar("ContentKind", bound="Content")
 FORMAT = "format"
 """Name of the tag pair around text whose formatting differs from the paragraph's."""
 
@@ -17,7 +20,7 @@ _LOOSE = frozenset(
     (
         *("bookmarkStart", "bookmarkEnd", "commentRangeStart", "commentRangeEnd", "commentReference"),
         *("permStart", "permEnd", "footnoteReference", "footnoteRef", "endnoteReference", "endnoteRef"),
-        *("br", "tab", "pict", "drawing", "object", "AlternateContent"),
+        *("br", "tab", "pict", "drawing", "object", "AlternateContent", "endParaRPr"),
     )
 )
 """Codes that are left out of a segment at its ends."""
@@ -46,36 +49,56 @@ class Content:
             *(item.piece for item in self.inline.trail),
         ]
         formats = [self.base]
-        result: list[bytes | Span] = []
+        fragments: list[Fragment] = []
         for piece in pieces:
             if isinstance(piece, str):
-                result += self._run(Fragment(piece, formats[-1]))
+                fragments.append(Fragment(self._escaped(piece), formats[-1]))
                 continue
             entry = self.entries[piece]
             if piece.kind == "open":
                 formats.append(entry.base)
             elif piece.kind == "close" and len(formats) > 1:
                 formats.pop()
-            for fragment in entry.fragments:
-                result += self._run(fragment)
+            fragments += entry.fragments
+        return self._runs(fragments)
+
+    def _escaped(self, text: str) -> bytes:
+        return escaped(text.replace("\n", " ").replace("\t", " ")).encode()
+
+    def _attributes(self, text: bytes) -> bytes:
+        """Return the attributes of the element that holds this text."""
+        return b' xml:space="preserve"'
+
+    def _runs(self, fragments: Iterable[Fragment]) -> list[bytes | Span]:
+        """Return the fragments, texts that look alike in one run."""
+        result: list[bytes | Span] = []
+        for properties, group in groupby(fragments, key=lambda fragment: fragment.properties):
+            for is_span, contents in groupby((one.content for one in group), key=_is_span):
+                if is_span:
+                    for content in contents:
+                        result += self._run(content, properties)
+                elif text := b"".join(content for content in contents if isinstance(content, bytes)):
+                    result += self._run(text, properties)
         return result
 
-    def _run(self, fragment: Fragment) -> Iterator[bytes | Span]:
-        """Yield a fragment, in a run if it needs one."""
-        content, properties = fragment
+    def _run(self, content: Span | str | bytes, properties: bytes | None) -> Iterator[bytes | Span]:
+        """Yield a text or code, in a run if it needs one."""
         w = self.prefix
         if properties is not None:
             yield b"<" + w + b"r>" + properties
         if isinstance(content, Span):
             yield content
-        elif content:
-            text = escaped(content.replace("\n", " ").replace("\t", " ")).encode()
-            yield b"<" + w + b't xml:space="preserve">' + text + b"</" + w + b"t>"
+        elif isinstance(content, bytes):
+            yield b"<" + w + b"t" + self._attributes(content) + b">" + content + b"</" + w + b"t>"
         if properties is not None:
             yield b"</" + w + b"r>"
 
 
-def content_of(paragraph: Paragraph, end: int, place: str) -> Content | None:
+def _is_span(content: Span | str | bytes) -> bool:
+    return isinstance(content, Span)
+
+
+def content_of(paragraph: Paragraph, end: int, place: str, kind: type[ContentKind]) -> ContentKind | None:
     """Return the content of a complete paragraph; None if it has no text. See :func:`trimmed`."""
     entries = _without_fields(paragraph.entries)
     if not any(entry.text.strip() for entry in entries):
@@ -96,7 +119,7 @@ def content_of(paragraph: Paragraph, end: int, place: str) -> Content | None:
     if inline is None:
         return None
     tags = [i.piece for i in (*inline.lead, *inline.core, *inline.trail) if isinstance(i.piece, Tag)]
-    return Content(
+    return kind(
         Span(paragraph.begin, end),
         inline,
         paragraph.prefix,

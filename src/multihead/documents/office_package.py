@@ -1,0 +1,84 @@
+"""Packages of Office documents: content types and relationships of parts (ECMA-376, part 2)."""
+
+import posixpath
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from multihead.documents.archive_document import ArchiveDocument
+from multihead.documents.xml_events import xml_encoding
+from multihead.errors import UserError
+
+_RELATION = re.compile(rb"""\s[^\s=<>"'/:]+:id\s*=\s*["']([^"']*)["']""")
+
+
+class Relationship(NamedTuple):
+    """A relationship of a part to another part."""
+
+    kind: str
+    """The last word of its type, which strict documents share: ``slide``."""
+    target: str
+    """The name of the other part."""
+
+
+class OfficeDocument(ArchiveDocument):
+    """A document of Office Open XML."""
+
+    @cached_property
+    def _types(self) -> dict[str, str]:
+        """Content type of each part that names its own."""
+        overrides = self._attributes("[Content_Types].xml", "Override")
+        return {found.get("PartName", "").lstrip("/"): found.get("ContentType", "") for found in overrides}
+
+    def _main_part(self, spaces: Sequence[str], content: str, program: str) -> str:
+        """Return the main part, with a type of one of these name spaces."""
+        for name in self._archive.names:
+            type_ = self._types.get(name, "")
+            if ".main" in type_ and any(space in type_ for space in spaces):
+                return name
+        remedy = f"Is it a document of {program}'s? If so, save it again there."
+        raise UserError(f"no {content} of {program}'s in it", place=str(self.path), remedy=remedy)
+
+    def _related(self, part: str) -> dict[str, Relationship]:
+        """Return the relationships of a part to parts of the document, by their ids."""
+        folder, name = posixpath.split(part)
+        own = posixpath.join(folder, "_rels", f"{name}.rels")
+        if own not in self._archive.names:
+            return {}
+        return {
+            found.get("Id", ""): Relationship(
+                found.get("Type", "").rpartition("/")[2], self._resolved(folder, found.get("Target", ""))
+            )
+            for found in self._attributes(own, "Relationship")
+            if found.get("TargetMode") != "External"
+        }
+
+    def _resolved(self, folder: str, target: str) -> str:
+        name = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+        return name if name in self._archive.names else unquote(name)
+
+    def _listed(self, part: str, element: str, kind: str) -> list[str]:
+        """Return the parts that the elements of a part refer to, in order.
+
+        Raises:
+            UserError: an element refers to no part.
+        """
+        related = self._related(part)
+        listed: list[str] = []
+        for event in self._starts(part, element):
+            found = _RELATION.search(event.raw)
+            relationship = related.get(found[1].decode(errors="replace")) if found else None
+            if relationship is None:
+                fact = f"<{element}> refers to no part of the document"
+                remedy = "Save it again in the program that made it."
+                raise UserError(fact, place=f"{self.path}:{part}:{event.line}", remedy=remedy)
+            if relationship.kind == kind:
+                listed.append(relationship.target)
+        return listed
+
+    def _refuse_other_encodings(self, data: bytes, program: str) -> None:
+        """Refuse a part in another encoding than UTF-8."""
+        if not xml_encoding(data).lower().startswith("utf-8"):
+            raise UserError("not UTF-8", place=str(self.path), remedy=f"Save it again in {program}.")
