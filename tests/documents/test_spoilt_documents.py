@@ -66,7 +66,7 @@ def read_and_write(path: Path) -> None:
     except UserError as error:
         assert error.place and error.remedy  # noqa: PT017, PT018
         return
-    if document.kind in ("text", "html", "markdown", "srt", "vtt"):
+    if document.kind in ("text", "html", "epub", "markdown", "srt", "vtt"):
         return  # what else is spoilt may come to be other markup
     path.write_bytes(result)
     again = open_document(path, target_language="ko", source_language=document.source_language)
@@ -84,6 +84,9 @@ def test_a_spoilt_document_raises_nothing_but_an_error_for_the_user(name: str, t
     ("kind", "part"),
     [
         ("docx", "word/document.xml"),
+        ("epub", "OEBPS/book.opf"),
+        ("epub", "OEBPS/text/zwei.xhtml"),
+        ("epub", "OEBPS/toc.ncx"),
         ("pptx", "ppt/slides/slide2.xml"),
         ("pptx", "ppt/presentation.xml"),
         ("pptx", "ppt/_rels/presentation.xml.rels"),

@@ -1,14 +1,15 @@
-"""Word, PowerPoint and OpenDocument files, packed from the parts in ``tests/documents/archives``."""
+"""Office and OpenDocument files, and an e-book, packed from the parts in ``tests/documents/archives``."""
 
 import io
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-OPEN_DOCUMENT = {
+TYPES = {
     "odt": b"application/vnd.oasis.opendocument.text",
     "odp": b"application/vnd.oasis.opendocument.presentation",
     "ods": b"application/vnd.oasis.opendocument.spreadsheet",
+    "epub": b"application/epub+zip",
 }
 FOLDER = Path(__file__).parents[1] / "documents" / "archives"
 
@@ -18,8 +19,8 @@ def parts(kind: str) -> dict[str, bytes]:
     folder = FOLDER / kind
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
-    if kind in OPEN_DOCUMENT:
-        return {"mimetype": OPEN_DOCUMENT[kind], **found, "Pictures/1.png": b"\x89PNG"}
+    if kind in TYPES:
+        return {"mimetype": TYPES[kind], **found, "Pictures/1.png": b"\x89PNG"}
     return {**found, f"{'ppt' if kind == 'pptx' else 'word'}/media/image1.png": b"\x89PNG"}
 
 

@@ -29,6 +29,7 @@ def samples() -> dict[str, bytes]:
         "ascii.json": json.dumps(json.loads(files["messages.json"]), indent=1).encode(),
         "letter.docx": packed(parts("docx")),
         "letter.odt": packed(parts("odt")),
+        "book.epub": packed(parts("epub")),
         "talk.pptx": packed(parts("pptx")),
         "talk.odp": packed(parts("odp")),
         "prices.ods": packed(parts("ods")),

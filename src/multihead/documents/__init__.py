@@ -50,6 +50,7 @@ KINDS = {
     ".html": "html",
     ".htm": "html",
     ".xhtml": "html",
+    ".epub": "epub",
     ".docx": "docx",
     ".docm": "docx",
     ".dotx": "docx",
@@ -100,7 +101,7 @@ def open_document(
         path: a file of one of the ``KINDS``; untrusted; files and addresses in it are never opened.
         source_language: the language to translate from; needed for a TMX file that names none.
         target_language: the language of the translations, written where XLIFF, TMX and PO do not name it yet,
-            and into ``lang`` of HTML and ``@@locale`` of ARB.
+            and into ``lang`` of HTML, languages of e-books and ``@@locale`` of ARB.
         encoding: of a text without a byte-order mark or declaration; UTF-8 if not given.
 
     Raises:

@@ -2,10 +2,12 @@
 
 import copy
 import io
+import posixpath
 import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import unquote
 
 from multihead.documents.reading import MAX_BYTES, not_text, read_bytes
 from multihead.errors import UserError
@@ -73,13 +75,21 @@ class Archive:
         """The names of its members, in order."""
         return [member.filename for member in self._members]
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._zip.NameToInfo
+
+    def resolved(self, folder: str, target: str) -> str:
+        """Return the name of the member that a reference in a folder leads to, percent-encoded or not."""
+        name = posixpath.normpath(posixpath.join("/", folder, target.partition("#")[0])).lstrip("/")
+        return name if name in self else unquote(name)
+
     def read(self, name: str, largest: int = MAX_BYTES) -> bytes:
         """Return a member's content.
 
         Raises:
             UserError: it is missing, damaged, or larger than ``largest`` or than its entry says.
         """
-        if name not in self.names:
+        if name not in self:
             raise self._error(f"an archive without {name}")
         if self._zip.getinfo(name).file_size > largest:
             raise self._error(f"{name[:80]!r} has more than {largest:,} bytes")

@@ -134,6 +134,11 @@ class ArchiveDocument(Document):
 
     def _changes(self, translations: Mapping[int, Translation]) -> dict[str, bytes]:
         """Return the parts that these translations change."""
+        edits = self._edits(translations)
+        return {name: spliced(self._parts[name], found) for name, found in edits.items()}
+
+    def _edits(self, translations: Mapping[int, Translation]) -> dict[str, list[Edit[bytes]]]:
+        """Return the edits of each part."""
         edits: dict[str, list[Edit[bytes]]] = {}
         for number, translation in translations.items():
             name, content = self._contents[number]
@@ -141,7 +146,7 @@ class ArchiveDocument(Document):
             if number in self._companions:
                 name, edit = self._companions[number]
                 edits.setdefault(name, []).append(edit)
-        return {name: spliced(self._parts[name], found) for name, found in edits.items()}
+        return edits
 
     def _starts(self, name: str, element: str) -> Iterator[Event]:
         """Yield the start of each element with this name in a member."""

@@ -1,4 +1,4 @@
-"""Web pages (.html, .htm, .xhtml)."""
+"""Web pages (.html, .htm)."""
 
 import html
 import re
@@ -33,6 +33,8 @@ _XML = re.compile(rb"""\A(?:\xef\xbb\xbf)?<\?xml\s[^>]*?encoding\s*=\s*["']([\w.
 _PART = re.compile(r"&(?:#\w{1,32}|\w{1,40});?|&|[^&\t\n\f\r ]+(?: [^&\t\n\f\r ]+)*|[\t\n\f\r ]+")
 _LOOSE = frozenset(("", "br", "wbr", "img", "input"))
 """Tags that are left out of a segment at its ends; "" is a comment."""
+_PAGES = frozenset(("pagebreak", "page-list", "doc-pagebreak", "doc-pagelist"))
+"""Types and roles of elements in e-books that hold the numbers of printed pages."""
 _UNNAMED = re.compile("[\x80-\x9f\ufdd0-\ufdef\ufffe\uffff]")
 """Characters without a numeric reference: &#128; is a euro sign."""
 _REFERENCE = re.compile(r"&#?\w{1,40};|&#\w{1,40}|&\w{1,40}(?![=\w;])")
@@ -61,6 +63,8 @@ class Page(TextDocument):
 
     kind = "html"
     unencodable = "xmlcharrefreplace"
+    void = VOID
+    """Elements without an end tag."""
 
     def __init__(
         self,
@@ -80,26 +84,33 @@ class Page(TextDocument):
         self._skipped: SkippedElement | None = None
         """The untranslated element that is open."""
         self._templates = Templates(text.text)
-        for token in html_tokens(self._templates.masked(text.text)):
+        for token in self._tokens(self._templates.masked(text.text)):
             if self._skipped:
                 self._skip(token)
             else:
                 self._take(token)
         self._flush()
 
+    def _tokens(self, text: str) -> Iterator[Token]:
+        return html_tokens(text)
+
     def _take(self, token: Token) -> None:
         """Take a token outside of untranslated elements."""
         if token.kind == "text":
             self._take_text(token.span)
             return
-        if token.kind in ("start", "end"):
+        if token.kind in ("start", "end", "empty"):
             if token.name in BLOCKS:
                 self._flush()
-            if token.kind == "start":
+            if token.kind != "end":
                 self._take_attributes(token)
-                if _untranslated(token, self._text.text) and token.name not in VOID:
-                    self._skipped = SkippedElement(token)
-                    return
+            if (
+                token.kind == "start"
+                and token.name not in self.void
+                and _untranslated(token, self._text.text)
+            ):
+                self._skipped = SkippedElement(token)
+                return
         if token.name not in BLOCKS:
             self._take_tag(token)
 
@@ -119,9 +130,9 @@ class Page(TextDocument):
     def _take_tag(self, token: Token) -> None:
         raw = self._text.text[slice(*token.span)]
         kind: Kind = "alone"
-        if token.kind in ("start", "end") and token.name not in VOID:
+        if token.kind in ("start", "end") and token.name not in self.void:
             kind = "open" if token.kind == "start" else "close"
-        if token.name == "br":
+        if token.name == "br" and kind != "close":
             last = next((item for item in reversed(self._items) if item.piece != " "), None)
             if last and isinstance(last.piece, Tag) and last.piece.name == "br":
                 self._flush()  # an empty line is the end of a paragraph
@@ -186,13 +197,17 @@ class Page(TextDocument):
             end = language.value.end + len(language.quote)
             self._direction = Edit(Span(end, end), [f' dir="{direction}"'])
 
+    def _is_loose(self, tag: Tag) -> bool:
+        """Return True for a single tag that is left out of a segment at its ends."""
+        return tag.name in _LOOSE
+
     def _flush(self) -> None:
         """End a paragraph."""
         items, self._items = self._items, []
         if not items:
             return
         place = self._text.place(items[0].span.start)
-        inline = trimmed(paired(items), place, loose=lambda tag: tag.name in _LOOSE)
+        inline = trimmed(paired(items), place, loose=self._is_loose)
         if inline and words(inline.markup.text).strip():
             self._contents.append(inline)
             first = next(item for item in inline.core if isinstance(item.piece, str))
@@ -237,6 +252,9 @@ def _untranslated(token: Token, text: str) -> bool:
     if token.name in UNTRANSLATED:
         return True
     says, classes = token.attribute("translate"), token.attribute("class")
+    for purpose in (token.attribute("epub:type"), token.attribute("role")):
+        if purpose and not _PAGES.isdisjoint(text[slice(*purpose.value)].split()):
+            return True
     if says and text[slice(*says.value)].strip().lower() == "no":
         return True
     return classes is not None and "notranslate" in text[slice(*classes.value)].split()

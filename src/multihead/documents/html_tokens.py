@@ -32,12 +32,13 @@ class Attribute(NamedTuple):
 
 
 class Token(NamedTuple):
-    """A start or end tag, text, raw text, or other markup such as a comment."""
+    """A start or end tag, empty element, text, raw text, or other markup such as a comment."""
 
-    kind: Literal["start", "end", "text", "raw", "other"]
+    kind: Literal["start", "end", "empty", "text", "raw", "other"]
+    """``empty`` is an element of XML without content, ``<x/>``."""
     span: Span
     name: str = ""
-    """Lower-cased tag name."""
+    """Lower-cased tag name, without a prefix in XML."""
     attributes: tuple[Attribute, ...] = ()
     empty: bool = False
     """True for ``<x/>``: an empty element in SVG and MathML, an ordinary start tag in HTML."""
@@ -47,17 +48,23 @@ class Token(NamedTuple):
         return next((found for found in self.attributes if found.name == name), None)
 
 
-def html_tokens(text: str) -> Iterator[Token]:
-    """Yield contiguous tokens that cover the whole text. Any text is valid input."""
+def html_tokens(text: str, xml: bool = False) -> Iterator[Token]:
+    """Yield contiguous tokens that cover the whole text. Any text is valid input.
+
+    Args:
+        text: the page.
+        xml: True for XHTML, which has empty elements and CDATA sections, and no raw text elements.
+    """
     place = begun = 0
     foreign = 0
     while found := _OPEN.search(text, place):
         start = found.start()
         if found["name"] or found["close"]:
             token = _tag(text, start, "start" if found["name"] else "end")
+            token = _in_xml(token) if xml else token
         else:
-            token = Token("other", Span(start, _markup_end(text, start, foreign > 0)))
-            if text.startswith("<![CDATA[", start) and foreign:
+            token = Token("other", Span(start, _markup_end(text, start, foreign > 0, xml)))
+            if text.startswith("<![CDATA[", start) and (xml or foreign):
                 token = token._replace(kind="raw")
         if begun < start:
             yield Token("text", Span(begun, start))
@@ -65,7 +72,7 @@ def html_tokens(text: str) -> Iterator[Token]:
         place = begun = token.span.end
         if token.name in FOREIGN:
             foreign = max(0, foreign + (token.kind == "start") - (token.kind == "end"))
-        if token.kind == "start" and token.name in RAW and not foreign:
+        if token.kind == "start" and token.name in RAW and not (foreign or xml):
             end = _raw_end(text, token.name, place)
             if end > place:
                 yield Token("text" if token.name in ("title", "textarea") else "raw", Span(place, end))
@@ -74,14 +81,20 @@ def html_tokens(text: str) -> Iterator[Token]:
         yield Token("text", Span(begun, len(text)))
 
 
-def _markup_end(text: str, start: int, foreign: bool) -> int:
-    """Return the end of a comment, doctype, CDATA section or bogus comment."""
+def _in_xml(token: Token) -> Token:
+    kind = "empty" if token.kind == "start" and token.empty else token.kind
+    return token._replace(kind=kind, name=token.name.rpartition(":")[2])
+
+
+def _markup_end(text: str, start: int, foreign: bool, xml: bool) -> int:
+    """Return the end of a comment, doctype, CDATA section, processing instruction or bogus comment."""
     if text.startswith("<!--", start):
         closed = re.compile("-->").search(text, start + 2)
         banged = re.compile("--!>").search(text, start + 4, closed.start() if closed else len(text))
         found = banged or closed
         return found.end() if found else len(text)
-    mark = "]]>" if foreign and text.startswith("<![CDATA[", start) else ">"
+    mark = "]]>" if (foreign or xml) and text.startswith("<![CDATA[", start) else ">"
+    mark = "?>" if xml and text.startswith("<?", start) else mark
     end = text.find(mark, start + 2)
     return len(text) if end < 0 else end + len(mark)
 

@@ -118,20 +118,18 @@ class OpenDocument(ArchiveDocument):
     """Members with text; headers and footers of pages are styles."""
 
     def _text_parts(self) -> list[str]:
-        names = self._archive.names
-        if "META-INF/manifest.xml" in names and b":encryption-data" in self._archive.read(
-            "META-INF/manifest.xml"
-        ):
+        manifest = "META-INF/manifest.xml"
+        if manifest in self._archive and b":encryption-data" in self._archive.read(manifest):
             raise UserError("encrypted", place=str(self.path), remedy="Save it without a password.")
-        if "content.xml" not in names:
+        if "content.xml" not in self._archive:
             remedy = "Is it an OpenDocument file? If so, save it again in the program that made it."
             raise UserError("no content.xml in it", place=str(self.path), remedy=remedy)
         self._check_type()
-        return [name for name in self.parts if name in names]
+        return [name for name in self.parts if name in self._archive]
 
     def _check_type(self) -> None:
         """Refuse an OpenDocument file of another kind: numbers of a sheet, for one, are text in a letter."""
-        if "mimetype" not in self._archive.names:
+        if "mimetype" not in self._archive:
             return
         found = re.match(rb"application/vnd\.oasis\.opendocument\.([a-z]+)", self._archive.read("mimetype"))
         named = _KINDS.get(found[1].decode()) if found else None

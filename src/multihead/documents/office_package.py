@@ -5,7 +5,6 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
-from urllib.parse import unquote
 
 from multihead.documents.archive_document import ArchiveDocument
 from multihead.documents.xml_events import xml_encoding
@@ -45,19 +44,16 @@ class OfficeDocument(ArchiveDocument):
         """Return the relationships of a part to parts of the document, by their ids."""
         folder, name = posixpath.split(part)
         own = posixpath.join(folder, "_rels", f"{name}.rels")
-        if own not in self._archive.names:
+        if own not in self._archive:
             return {}
         return {
             found.get("Id", ""): Relationship(
-                found.get("Type", "").rpartition("/")[2], self._resolved(folder, found.get("Target", ""))
+                found.get("Type", "").rpartition("/")[2],
+                self._archive.resolved(folder, found.get("Target", "")),
             )
             for found in self._attributes(own, "Relationship")
             if found.get("TargetMode") != "External"
         }
-
-    def _resolved(self, folder: str, target: str) -> str:
-        name = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
-        return name if name in self._archive.names else unquote(name)
 
     def _listed(self, part: str, element: str, kind: str) -> list[str]:
         """Return the parts that the elements of a part refer to, in order.

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from multihead.documents.document import Document
 from multihead.documents.docx import WordDocument
+from multihead.documents.epub import Book
 from multihead.documents.html import Page, page_text
 from multihead.documents.json_messages import JsonMessages
 from multihead.documents.markdown import MAX_MARKDOWN_BYTES, Markdown
@@ -19,6 +20,7 @@ from multihead.documents.reading import MAX_BYTES, Text, decoded, read_bytes
 from multihead.documents.srt import SubRip
 from multihead.documents.tmx import Tmx
 from multihead.documents.vtt import WebVtt
+from multihead.documents.xhtml import XhtmlPage, xhtml_text
 from multihead.documents.xliff import Xliff
 
 _ARCHIVES: dict[str, Callable[[Path], Document]] = {
@@ -45,6 +47,8 @@ def opened(
     encoding: str | None,
 ) -> Document:
     """Read a document of a kind; arguments as of ``documents.open_document``."""
+    if kind == "epub":
+        return Book(path, source_language, target_language)
     if kind in _ARCHIVES:
         return _ARCHIVES[kind](path)
     data = read_bytes(path, MAX_MARKDOWN_BYTES if kind == "markdown" else MAX_BYTES)
@@ -53,6 +57,8 @@ def opened(
     if kind == "properties":
         return Properties(path, properties_text(data, path, encoding))
     if kind == "html":
+        if path.suffix.lower() == ".xhtml":
+            return XhtmlPage(path, xhtml_text(data, path, encoding), source_language, target_language)
         return Page(path, page_text(data, path, encoding), source_language, target_language)
     if kind == "xliff":
         return Xliff(path, data, target_language)
