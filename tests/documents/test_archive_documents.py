@@ -17,6 +17,7 @@ WORD, ODT = parts("docx"), parts("odt")
 PARTS = {
     "a.docx": ("word/document.xml", "</w:p>"),
     "a.pptx": ("ppt/slides/slide2.xml", "</a:p>"),
+    "a.xlsx": ("xl/sharedStrings.xml", "</si>"),
     "a.epub": ("OEBPS/book.opf", "</dc:title>"),
     "a.odt": ("content.xml", "</text:h>"),
     "a.odp": ("content.xml", "-decl>"),

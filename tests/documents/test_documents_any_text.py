@@ -19,7 +19,7 @@ SAMPLES = {
 }
 EXAMPLES = int(os.environ.get("EXAMPLES", "9"))
 OPEN_DOCUMENT = (".odt", ".odp", ".ods")
-OFFICE = (".docx", ".pptx")
+OFFICE = (".docx", ".pptx", ".xlsx")
 ARCHIVES = (*OFFICE, *OPEN_DOCUMENT)
 BILINGUAL = (".po", ".pot", ".xlf", ".xliff", ".tmx")
 

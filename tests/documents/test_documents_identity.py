@@ -10,7 +10,7 @@ from multihead.documents import Document, Markup, Translation, open_document
 
 SAMPLES = samples()
 BILINGUAL = (".po", ".pot", ".xlf", ".xliff", ".tmx")
-ARCHIVES = (".epub", ".docx", ".pptx", ".odt", ".odp", ".ods")
+ARCHIVES = (".epub", ".docx", ".pptx", ".xlsx", ".odt", ".odp", ".ods")
 
 
 def opened(folder: Path, name: str, data: bytes | None = None) -> Document:

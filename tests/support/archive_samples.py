@@ -21,7 +21,8 @@ def parts(kind: str) -> dict[str, bytes]:
     found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
     if kind in TYPES:
         return {"mimetype": TYPES[kind], **found, "Pictures/1.png": b"\x89PNG"}
-    return {**found, f"{'ppt' if kind == 'pptx' else 'word'}/media/image1.png": b"\x89PNG"}
+    main = {"docx": "word", "pptx": "ppt", "xlsx": "xl"}[kind]
+    return {**found, f"{main}/media/image1.png": b"\x89PNG"}
 
 
 def packed(members: Mapping[str, bytes]) -> bytes:

@@ -31,6 +31,7 @@ def samples() -> dict[str, bytes]:
         "letter.odt": packed(parts("odt")),
         "book.epub": packed(parts("epub")),
         "talk.pptx": packed(parts("pptx")),
+        "prices.xlsx": packed(parts("xlsx")),
         "talk.odp": packed(parts("odp")),
         "prices.ods": packed(parts("ods")),
         "plain.txt": TEXT.encode(),

@@ -64,6 +64,9 @@ class OpenParagraph(Protocol):
 class ArchiveDocument(Document):
     """A document with text in some XML parts of an archive; all other members are kept."""
 
+    max_length: int | None = None
+    """Length limit of a segment in characters."""
+
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._archive = Archive(path)
@@ -123,11 +126,16 @@ class ArchiveDocument(Document):
                 opened[-1][0].text(event)
 
     def _add_paragraph(self, name: str, paragraph: OpenParagraph, end: Event, count: int) -> None:
-        place = f"{self.path}:{name}, paragraph {count}"
+        place = self._place(name, count)
         content = paragraph.content(end.span.start, place)
         if content:
             self._contents[len(self.segments)] = name, content
-            self._add(Segment(len(self.segments), content.inline.markup.collapsed(), place))
+            source = content.inline.markup.collapsed()
+            self._add(Segment(len(self.segments), source, place, max_length=self.max_length))
+
+    def _place(self, name: str, count: int) -> str:
+        """Return the place of a paragraph in a part, counted from 1."""
+        return f"{self.path}:{name}, paragraph {count}"
 
     def _rendered(self, translations: Mapping[int, Translation]) -> bytes:
         return self._archive.rewritten(self._changes(translations))

@@ -55,14 +55,24 @@ class OfficeDocument(ArchiveDocument):
             if found.get("TargetMode") != "External"
         }
 
-    def _listed(self, part: str, element: str, kind: str) -> list[str]:
-        """Return the parts that the elements of a part refer to, in order.
+    def _targets(self, part: str, kinds: Sequence[str]) -> list[str]:
+        """Return the parts of these kinds that a part refers to, kind by kind."""
+        related = self._related(part).values()
+        return [target for kind in kinds for found, target in related if found == kind]
+
+    def _listed(self, part: str, element: str, kind: str) -> list[tuple[dict[str, str], str]]:
+        """Return the attributes of the elements of a part that refer to other parts, and these parts.
+
+        Args:
+            part: the part.
+            element: name of the elements.
+            kind: kind of the parts; others are left out.
 
         Raises:
             UserError: an element refers to no part.
         """
         related = self._related(part)
-        listed: list[str] = []
+        listed: list[tuple[dict[str, str], str]] = []
         for event in self._starts(part, element):
             found = _RELATION.search(event.raw)
             relationship = related.get(found[1].decode(errors="replace")) if found else None
@@ -71,7 +81,7 @@ class OfficeDocument(ArchiveDocument):
                 remedy = "Save it again in the program that made it."
                 raise UserError(fact, place=f"{self.path}:{part}:{event.line}", remedy=remedy)
             if relationship.kind == kind:
-                listed.append(relationship.target)
+                listed.append((event.attributes, relationship.target))
         return listed
 
     def _refuse_other_encodings(self, data: bytes, program: str) -> None:

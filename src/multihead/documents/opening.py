@@ -22,10 +22,12 @@ from multihead.documents.tmx import Tmx
 from multihead.documents.vtt import WebVtt
 from multihead.documents.xhtml import XhtmlPage, xhtml_text
 from multihead.documents.xliff import Xliff
+from multihead.documents.xlsx import Workbook
 
 _ARCHIVES: dict[str, Callable[[Path], Document]] = {
     "docx": WordDocument,
     "pptx": Presentation,
+    "xlsx": Workbook,
     "odt": OpenDocument,
     "odp": OpenPresentation,
     "ods": OpenSpreadsheet,
