@@ -16,9 +16,9 @@ each output line has the line number, the score and a translation, separated by
 tabs; the score is the log-probability divided by the length penalty. --n-best,
 --scores, --prefix, --prefixes and sampling take every line as it is.
 
-Documents: txt, md, html, srt, vtt, po, xliff, tmx, docx, odt, json, properties.
-All but the text stays as it is; docs/documents.md says more. An interrupted
-command resumes when it is repeated.
+Documents: txt, md, html, epub, docx, pptx, xlsx, odt, odp, ods, srt, vtt, po,
+xliff, tmx, json, properties. All but the text stays as it is;
+docs/documents.md says more. An interrupted command resumes when it is repeated.
 """
 
 import shlex
@@ -40,7 +40,7 @@ from multihead.cli._searching import Precision, search_settings
 from multihead.cli._translating_document import named_target, split_arguments, translate
 from multihead.cli._translating_lines import ByLine, BySentence
 from multihead.cli._writing import same_file, write
-from multihead.documents import KINDS
+from multihead.documents import KINDS, conversion
 from multihead.errors import UserError
 from multihead.generation.loading import load_translator
 from multihead.generation.text_translator import TextTranslator
@@ -119,7 +119,8 @@ def main(arguments: Sequence[str]) -> int:
             if not Path(folder).exists():
                 remedy = f"Name a run folder or a document. {kinds}."
                 raise UserError("no such run folder", place=folder, remedy=remedy)
-            remedy = f"{kinds}: convert others first, as pandoc does. -i FILE reads lines, markup and all."
+            remedy = conversion(folder) or f"{kinds}: convert others first, as pandoc does"
+            remedy = f"{remedy}. -i FILE reads lines, markup and all."
             raise UserError("a file, but no document that is known", place=folder, remedy=remedy)
     for read in (options.input, options.prefixes):
         if read and options.output and same_file(read, options.output):

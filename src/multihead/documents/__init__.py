@@ -32,6 +32,7 @@ __all__ = [
     "Tag",
     "Translation",
     "carried",
+    "conversion",
     "faults",
     "kind_of",
     "open_document",
@@ -75,6 +76,20 @@ KINDS = {
 }
 """Format of each file extension."""
 
+_CONVERSIONS = {
+    **dict.fromkeys((".doc", ".rtf", ".pages"), ".docx"),
+    **dict.fromkeys((".ppt", ".pps", ".key"), ".pptx"),
+    **dict.fromkeys((".xls", ".xlsb", ".csv", ".tsv", ".numbers"), ".xlsx"),
+    **dict.fromkeys((".mobi", ".azw3"), ".epub"),
+}
+"""The format to convert a file of another one to."""
+
+
+def conversion(path: Path | str) -> str:
+    """Return what to do with a file of a format that is not read; "" if nothing is known."""
+    other = _CONVERSIONS.get(Path(path).suffix.lower())
+    return f"Save it as {other}, in the program that opens it" if other else ""
+
 
 def kind_of(path: Path | str) -> str:
     """Return the format of a file by its extension.
@@ -87,7 +102,8 @@ def kind_of(path: Path | str) -> str:
         fact = (
             f"a file ending in {ending!r} is no document that is read" if ending else "a name without ending"
         )
-        raise UserError(fact, place=str(path), remedy=f"Endings: {', '.join(KINDS)}.")
+        remedy = f"{conversion(path)}. " if conversion(path) else ""
+        raise UserError(fact, place=str(path), remedy=f"{remedy}Endings: {', '.join(KINDS)}.")
     return KINDS[ending]
 
 
