@@ -93,6 +93,7 @@ def test_every_part_stays_well_formed(tmp_path: Path) -> None:
         ("<p>a <![CDATA[<b>]]> c</p>", ["a {1/} c"]),
         ("<p>a <?x y > z?> c</p>", ["a {1/} c"]),
         ("<p>&nbsp;a&eacute;&hellip;&unknown;</p>", ["aé…&unknown;"]),
+        ("<p>a<ruby>漢<rp>(</rp><rt>かん</rt></ruby>b</p>", ["a{1}漢{2/}{3/}{/1}b"]),
         ("<div><textarea/><title/>a</div>", ["a"]),
         ("<table><tr><td><table><tr><td>a</td></tr></table></td><td>b</td></tr></table>", ["a", "b"]),
         ("<p dir='rtl'>שלום <bdo dir='ltr'>abc</bdo></p><p><span></span></p>", ["שלום {1}abc{/1}"]),

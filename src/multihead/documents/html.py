@@ -65,6 +65,8 @@ class Page(TextDocument):
     unencodable = "xmlcharrefreplace"
     void = VOID
     """Elements without an end tag."""
+    untranslated = UNTRANSLATED
+    """Elements whose content stays as it is."""
 
     def __init__(
         self,
@@ -104,11 +106,7 @@ class Page(TextDocument):
                 self._flush()
             if token.kind != "end":
                 self._take_attributes(token)
-            if (
-                token.kind == "start"
-                and token.name not in self.void
-                and _untranslated(token, self._text.text)
-            ):
+            if token.kind == "start" and token.name not in self.void and self._is_untranslated(token):
                 self._skipped = SkippedElement(token)
                 return
         if token.name not in BLOCKS:
@@ -166,7 +164,7 @@ class Page(TextDocument):
             if any(code.kind != "placeholder" for code in self._templates.within(attribute.value)):
                 continue
             value = _attribute_text(self._text.text[slice(*attribute.value)])
-            if words(value).strip() and not _untranslated(token, self._text.text):
+            if words(value).strip() and not self._is_untranslated(token):
                 self._contents.append(_Value(attribute.value, attribute.quote))
                 place = self._text.place(attribute.value.start)
                 source = Markup.of(value.strip())
@@ -196,6 +194,10 @@ class Page(TextDocument):
         elif named is None:
             end = language.value.end + len(language.quote)
             self._direction = Edit(Span(end, end), [f' dir="{direction}"'])
+
+    def _is_untranslated(self, token: Token) -> bool:
+        """Return True for an element whose content and attributes are not translated."""
+        return token.name in self.untranslated or _says_untranslated(token, self._text.text)
 
     def _is_loose(self, tag: Tag) -> bool:
         """Return True for a single tag that is left out of a segment at its ends."""
@@ -247,10 +249,8 @@ def _attribute_text(raw: str) -> str:
     return _REFERENCE.sub(lambda found: html.unescape(found[0]), raw)
 
 
-def _untranslated(token: Token, text: str) -> bool:
-    """True for an element whose content and attributes are not translated."""
-    if token.name in UNTRANSLATED:
-        return True
+def _says_untranslated(token: Token, text: str) -> bool:
+    """True for an element with attributes that exclude it from translation."""
     says, classes = token.attribute("translate"), token.attribute("class")
     for purpose in (token.attribute("epub:type"), token.attribute("role")):
         if purpose and not _PAGES.isdisjoint(text[slice(*purpose.value)].split()):

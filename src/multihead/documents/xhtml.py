@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from multihead.documents.html import Page
+from multihead.documents.html_elements import UNTRANSLATED
 from multihead.documents.html_tokens import Token, html_tokens
 from multihead.documents.markup import Tag
 from multihead.documents.reading import Text, decoded
@@ -38,6 +39,7 @@ class XhtmlPage(Page):
     """A page of XHTML. Named characters such as ``&nbsp;`` are read without its DTD."""
 
     void = frozenset()
+    untranslated = UNTRANSLATED | {"rt", "rp"}  # readings of Chinese characters, which always end with a tag
 
     def _tokens(self, text: str) -> Iterator[Token]:
         return html_tokens(text, xml=True)
