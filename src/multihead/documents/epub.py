@@ -30,6 +30,8 @@ class Book(ArchiveDocument):
     ) -> None:
         self._languages = source_language, target_language
         self._packages: list[Package] = []
+        self._chapters: set[str] = set()
+        """Parts that are pages of XHTML."""
         self._pages: dict[int, tuple[str, XhtmlPage, int]] = {}
         """Part and page of each segment of a page, and its number there."""
         super().__init__(path)
@@ -40,6 +42,7 @@ class Book(ArchiveDocument):
             remedy = "Give it the ending of its own format."
             raise UserError("an archive of another kind", place=str(self.path), remedy=remedy)
         self._packages = packages(self._archive)
+        self._chapters = {name for package in self._packages for name in package.pages}
         named_languages = [text for package in self._packages for _, text in package.languages]
         self.source_language = next(iter(named_languages), None)
         return list(
@@ -49,7 +52,7 @@ class Book(ArchiveDocument):
         )
 
     def _read(self, name: str) -> None:
-        if not any(name in package.pages for package in self._packages):
+        if name not in self._chapters:
             super()._read(name)
             return
         source, target = self._languages

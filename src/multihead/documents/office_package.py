@@ -58,7 +58,7 @@ class OfficeDocument(ArchiveDocument):
     def _targets(self, part: str, kinds: Sequence[str]) -> list[str]:
         """Return the parts of these kinds that a part refers to, kind by kind."""
         related = self._related(part).values()
-        return [target for kind in kinds for found, target in related if found == kind]
+        return list(dict.fromkeys(target for kind in kinds for found, target in related if found == kind))
 
     def _listed(self, part: str, element: str, kind: str) -> list[tuple[dict[str, str], str]]:
         """Return the attributes of the elements of a part that refer to other parts, and these parts.

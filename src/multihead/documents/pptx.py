@@ -16,7 +16,7 @@ class Presentation(OfficeDocument):
     def _text_parts(self) -> list[str]:
         main = self._main_part(("presentationml", "ms-powerpoint"), "slides", "PowerPoint")
         names: list[str] = []
-        for _, slide in self._listed(main, "sldId", "slide"):
+        for slide in dict.fromkeys(slide for _, slide in self._listed(main, "sldId", "slide")):
             names += [slide, *self._targets(slide, _OF_SLIDES)]
         return list(dict.fromkeys(names))
 

@@ -12,7 +12,7 @@ from multihead.documents.reading import Text, decoded
 from multihead.documents.xml_events import FORBIDDEN, xml_encoding
 from multihead.errors import UserError
 
-_ENTITY = re.compile(r"<!DOCTYPE[^<>\[]{0,1000}\[[^\]]{0,1000}?<!ENTITY", re.IGNORECASE)
+_ROOT = re.compile(r"<[a-zA-Z]")
 _DECLARED = re.compile(rb"""\A(?:\xef\xbb\xbf)?<\?xml\s[^>]{0,200}?\sencoding\s*=""")
 
 
@@ -29,9 +29,11 @@ def xhtml_text(data: bytes, path: Path, encoding: str | None = None) -> Text:
     """
     named = xml_encoding(data) if _DECLARED.match(data) else encoding
     text = decoded(data, path, named)
-    if found := _ENTITY.search(text.text):
+    root = _ROOT.search(text.text)
+    entity = text.text.find("<!ENTITY", 0, root.start() if root else None)
+    if entity >= 0:
         remedy = "Write out what it stands for, and remove the declaration."
-        raise UserError("declares an entity", place=text.place(found.end()), remedy=remedy)
+        raise UserError("declares an entity", place=text.place(entity), remedy=remedy)
     return text
 
 

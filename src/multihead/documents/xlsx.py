@@ -54,9 +54,12 @@ class Workbook(OfficeDocument):
     def _find_kept(self, main: str) -> None:
         """Find the cells that head tables and sources of pivot tables, and rows of totals."""
         sheets = {title: part for part, title in self._titles.items()}
+        seen: set[str] = set()  # a table belongs to one sheet; a hostile one to thousands
         for sheet in self._titles:
             self._kept[sheet] = CellSet()
-            for part in self._targets(sheet, ("table",)):
+            tables = [part for part in self._targets(sheet, ("table",)) if part not in seen]
+            seen.update(tables)
+            for part in tables:
                 for table in self._attributes(part, "table"):
                     head, totals = table.get("headerRowCount", "1"), table.get("totalsRowCount", "0")
                     self._kept[sheet].add(table.get("ref", ""), int(head != "0"), int(totals != "0"))
