@@ -102,7 +102,7 @@ def held(name: str, text: str) -> str:
     """Return what a format can hold of a text: white space as it treats it, what it cannot spell replaced."""
     text = re.sub("[\0\ud800-\udfff]", "\ufffd", text).strip()
     kind = Path(name).suffix
-    if kind in OPEN_DOCUMENT:
+    if kind in (".epub", *OPEN_DOCUMENT):
         text = text.replace("\f", " ")
     if kind in (".xlf", ".xliff", ".tmx", ".epub", *ARCHIVES) and "two" not in name:
         text = re.sub("[\x01-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "\ufffd", text)

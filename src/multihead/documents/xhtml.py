@@ -51,4 +51,4 @@ class XhtmlPage(Page):
         return anchor or super()._is_loose(tag)
 
     def _escaped(self, text: str, quote: str = "") -> str:
-        return super()._escaped(FORBIDDEN.sub("\ufffd", text), quote)
+        return super()._escaped(FORBIDDEN.sub("\ufffd", text.replace("\f", " ")), quote)
