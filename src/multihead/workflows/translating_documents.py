@@ -111,8 +111,9 @@ def translate_document(
     glossary = Glossary.load(request.glossary) if request.glossary else None
     memory = Memory(request.memory, source, target) if request.memory else None
     summary = Summary(segments=len(document.segments), cautions=_cautions(document, source, target))
-    for text in summary.cautions if caution else ():
-        caution(text)
+    if caution:
+        for text in summary.cautions:
+            caution(text)
     translations: dict[int, Translation] = {}
     pending = []
     for segment in document.segments:
