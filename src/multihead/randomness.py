@@ -1,9 +1,11 @@
 """Random seeds derived from (seed, place of use), so that resuming needs no saved generator state."""
 
 import hashlib
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
 import torch
 
 
@@ -15,14 +17,21 @@ def derive(seed: int, *keys: int | str) -> int:
 
 @contextmanager
 def at(seed: int, *keys: int | str) -> Iterator[None]:
-    """Seed torch's generators from (seed, keys) inside the block; restore the CPU generator after it.
+    """Seed the generators of torch, NumPy and Python from (seed, keys) inside the block.
+
+    After it, the generators of the CPU are as before.
 
     >>> with at(1, "step", 7): a = torch.rand(())
     >>> with at(1, "step", 7): assert torch.equal(a, torch.rand(()))
     """
-    before = torch.get_rng_state()
-    torch.manual_seed(derive(seed, *keys))
+    before, of_numpy, of_python = torch.get_rng_state(), np.random.get_state(), random.getstate()
+    derived = derive(seed, *keys)
+    torch.manual_seed(derived)
+    np.random.seed(derived % 2**32)
+    random.seed(derived)
     try:
         yield
     finally:
         torch.set_rng_state(before)
+        np.random.set_state(of_numpy)
+        random.setstate(of_python)
