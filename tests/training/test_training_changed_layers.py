@@ -1,7 +1,10 @@
 """A changed layer is trained, saved and resumed like any other, or refused with a reason."""
 
+import random
 from pathlib import Path
+from typing import Any, cast
 
+import numpy as np
 import pytest
 import torch
 from backwards import Silent, fit, small_transformer, training_in
@@ -9,12 +12,15 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrizations
 from torch.testing import assert_close
 
+from multihead import models
+from multihead import recipe as recipes
 from multihead.errors import UserError
-from multihead.models.transformer import Transformer
+from multihead.models.transformer import Settings, Transformer
 from multihead.nn import FeedForward
 from multihead.nn.modules import Linear
 from multihead.run import Run
 from multihead.training import space
+from multihead.workflows.new_model import new_model
 
 
 class Stops(Silent):
@@ -123,3 +129,216 @@ def test_a_state_that_is_no_tensor_is_refused(tmp_path: Path) -> None:
     made.encoder.memory = Remembering()
     with pytest.raises(UserError, match=r"encoder\.memory\._extra_state of the model's state is a dict"):
         training_in(tmp_path, made)
+
+
+# --- state that no checkpoint holds -------------------------------------------------------------------
+
+
+class Centred(nn.Module):
+    """Subtracts a running mean of what a network returns."""
+
+    kept: Any
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.inner(x)
+        return out - self.mean(out.detach()) if self.training else out
+
+    def mean(self, out: Tensor) -> Any:
+        raise NotImplementedError
+
+
+class Persistent(Centred):
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__(inner)
+        self.register_buffer("kept", torch.zeros(24))
+
+    def mean(self, out: Tensor) -> Any:
+        return self.kept.lerp_(out.mean((0, 1)), 0.1)
+
+
+class NotPersistent(Centred):
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__(inner)
+        self.register_buffer("kept", torch.zeros(24), persistent=False)
+
+    def mean(self, out: Tensor) -> Any:
+        return self.kept.lerp_(out.mean((0, 1)), 0.1)
+
+
+class Plain(Centred):
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__(inner)
+        self.kept = torch.zeros(24)
+
+    def mean(self, out: Tensor) -> Any:
+        self.kept = 0.9 * self.kept + 0.1 * out.mean((0, 1))
+        return self.kept
+
+
+class MadeLate(Centred):
+    kept = None
+
+    def mean(self, out: Tensor) -> Any:
+        new = out.mean((0, 1))
+        self.kept = new if self.kept is None else 0.9 * self.kept + 0.1 * new
+        return self.kept
+
+
+class Counting(Centred):
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__(inner)
+        self.kept = 0
+
+    def mean(self, out: Tensor) -> Any:
+        self.kept += 1
+        return 1 / self.kept
+
+
+class InADict(Centred):
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__(inner)
+        self.kept = {"mean": 0.0}
+
+    def mean(self, out: Tensor) -> Any:
+        self.kept["mean"] += 0.1 * float(out.mean())
+        return self.kept["mean"]
+
+
+class Drawing(Centred):
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__(inner)
+        self.kept = torch.Generator().manual_seed(7)
+
+    def mean(self, out: Tensor) -> Any:
+        return torch.rand((), generator=self.kept)
+
+
+class OfNumpy(Centred):
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__(inner)
+        self.kept = np.random.default_rng(7)
+
+    def mean(self, out: Tensor) -> Any:
+        return self.kept.random()
+
+
+class Caching(Centred):
+    """Keeps masks that it makes on demand, and a table that grows."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__(inner)
+        self.masks: dict[int, Tensor] = {}
+        self.table: Tensor
+        self.register_buffer("table", torch.zeros(1), persistent=False)
+        self.seen: Tensor | None = None
+
+    def mean(self, out: Tensor) -> Any:
+        length = out.shape[1]
+        self.masks.setdefault(length, torch.ones(length))
+        if len(self.table) < length:
+            self.table = torch.arange(length).float()
+        self.seen = out
+        return self.masks[length].mean()
+
+
+class Recording(Centred):
+    recorded = ("last",)
+
+    def mean(self, out: Tensor) -> Any:
+        self.last = float(out.mean())
+        return 0.0
+
+
+class GlobalNumbers(Centred):
+    """Draws from the generators that Python and NumPy share among all."""
+
+    def mean(self, out: Tensor) -> Any:
+        return random.random() + float(np.random.rand())
+
+
+def around(kind: type[Centred]) -> Transformer:
+    made = small_transformer()
+    (layer,) = made.encoder.layers
+    layer.feed_forward = kind(cast(nn.Module, layer.feed_forward))
+    return made
+
+
+@pytest.mark.parametrize("kind", [NotPersistent, Plain, MadeLate, Counting, InADict, Drawing, OfNumpy])
+def test_a_value_that_training_changes_and_no_checkpoint_holds_is_named_once(
+    kind: type[Centred], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    trained(tmp_path, around(kind))
+    (message,) = caplog.messages
+    assert message.startswith("encoder.layers.0.feed_forward.kept changes in training, and no checkpoint")
+    assert 'recorded = ("kept",)' in message
+
+
+def test_it_is_named_before_anything_is_saved(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    class StopsEarly(Silent):
+        def on_step(self, step: int) -> None:
+            if step == 2:
+                raise KeyboardInterrupt
+
+    training = training_in(tmp_path, around(Counting), observer=StopsEarly())
+    with pytest.raises(KeyboardInterrupt):
+        fit(training)
+    assert len(caplog.messages) == 1
+
+
+@pytest.mark.parametrize("kind", [Persistent, Caching, Recording, GlobalNumbers])
+def test_other_changes_end_with_the_same_bytes_and_without_a_word(
+    kind: type[Centred], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    expected = trained(tmp_path / "whole", around(kind))
+    interrupted(tmp_path / "resumed", around(kind))
+    assert_close(trained(tmp_path / "resumed", around(kind)), expected, rtol=0, atol=0)
+    assert not caplog.messages
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_the_older_norms_of_weights_are_known(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    made = small_transformer()
+    for part in [part for part in made.modules() if isinstance(part, FeedForward)]:
+        nn.utils.spectral_norm(part.w_1)
+        nn.utils.weight_norm(part.w_2)
+    trained(tmp_path, made)
+    assert not caplog.messages
+
+
+class Projected(Centred):
+    """Projects by a random matrix that is no buffer."""
+
+    def __init__(self, inner: nn.Module, how: str) -> None:
+        super().__init__(inner)
+        if how == "plain":
+            self.kept = torch.randn(24, 24)
+        if how == "buffer":
+            self.register_buffer("kept", torch.empty(24).normal_(), persistent=False)
+        if how == "generator":
+            self.kept = random.Random()
+        if how == "seeded":
+            self.kept = torch.randn(24, 24, generator=torch.Generator().manual_seed(7))
+        if how == "persistent":
+            self.register_buffer("kept", torch.randn(24, 24))
+
+
+@pytest.mark.parametrize("how", ["plain", "buffer", "generator", "seeded", "persistent"])
+def test_a_value_that_is_drawn_at_random_and_not_saved_is_refused(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(settings: Settings) -> nn.Module:
+        model = Transformer(settings)
+        model.encoder.extra = Projected(nn.Identity(), how)
+        return model
+
+    recipe = recipes.load("student-micro")
+    monkeypatch.setattr(models.load(recipe.kind), "Model", made)
+    if how in ("seeded", "persistent"):
+        new_model(recipe, torch.device("cpu"))
+        return
+    with pytest.raises(UserError, match=r"encoder\.extra\.kept of the model is drawn at random"):
+        new_model(recipe, torch.device("cpu"))

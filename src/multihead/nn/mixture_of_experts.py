@@ -27,6 +27,9 @@ class MixtureOfExperts(nn.Module):
         shares: share of the tokens' choices that each expert had in it, (E,).
     """
 
+    recorded = ("balance", "shares")
+    """Attributes that no forward pass reads, see ``training.unsaved``."""
+
     def __init__(
         self, d_model: int, experts: int, *, chosen: int = 2, expert: Callable[[], nn.Module]
     ) -> None:

@@ -36,6 +36,7 @@ from multihead.training.same_weights import refuse_other_weights
 from multihead.training.schedules import staged_rate
 from multihead.training.several import make_state, make_updater_of
 from multihead.training.shards import Shards
+from multihead.training.unsaved import Unsaved
 
 LOG = logging.getLogger(__name__)
 
@@ -84,6 +85,7 @@ class Training:
         self.settings, self.validation, self.d_model = settings, validation, d_model
         self._first: FirstStage | None = getattr(model, "first", None)
         self.shards = Shards(settings.accumulate, asking=lambda: finish or run.finish_asked)
+        self._unsaved = Unsaved(model)
         self.state = make_state(model, settings, device)
         if parallel.first():
             self.state.restore(run)
@@ -147,6 +149,7 @@ class Training:
                 if not self.shards.ready([batch for batch, _ in group], stop=interrupt.requested):
                     break
                 self._update(group, stream)
+            self._unsaved.after_update()
             self.observer.on_step(self.progress.step)
             if self.progress.step % self.settings.log_every == 0:
                 self._log()
@@ -244,6 +247,7 @@ class Training:
         """Save the training state."""
         self._synchronize()
         self.progress.elapsed = self.limit.elapsed
+        self._unsaved.warn()
         refuse_other_weights(self.model, self.progress.step)
         self.state.save(self.run)
         self._saved_at = self._now()

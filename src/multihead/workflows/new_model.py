@@ -7,9 +7,11 @@ from torch import Tensor, nn
 
 from multihead import models, randomness
 from multihead.errors import UserError
+from multihead.nn.unfilled import Unfilled
 from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import Settings
+from multihead.training.unsaved import refuse_drawn
 from multihead.workflows import model_size
 from multihead.workflows.growing import grown
 
@@ -18,11 +20,14 @@ def new_model(recipe: Recipe[Settings], device: torch.device, init_run: Run | No
     """Return the recipe's model, initialised from the seed or from another run.
 
     Raises:
-        UserError: the model does not fit into memory, or the other run's weights have other shapes.
+        UserError: the model does not fit into memory; a part of it is drawn at random and not saved; the
+            other run's weights have other shapes.
     """
     model_size.check(recipe, device)
     with randomness.at(recipe.training.seed, "initialise"):
         model: nn.Module = models.load(recipe.kind).Model(recipe.model)
+    with randomness.at(recipe.training.seed, "load"), Unfilled():
+        refuse_drawn(model, models.load(recipe.kind).Model(recipe.model))
     if init_run:
         trained = init_run.load_model().state_dict()
         # A model may accept a part of another model's weights and keep its own for the rest.
