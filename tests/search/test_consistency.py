@@ -44,8 +44,8 @@ class Capped(TokenEmbedding):
         return 3 * torch.tanh(super().logits(x, bias_V) / 3)
 
 
-def of_class(kind: type[nn.Module], other: type[nn.Module]) -> Callable[[Transformer], None]:
-    def change(made: Transformer) -> None:
+def of_class(kind: type[nn.Module], other: type[nn.Module]) -> Callable[[nn.Module], None]:
+    def change(made: nn.Module) -> None:
         for part in made.modules():
             if type(part) is kind:
                 part.__class__ = other
@@ -79,6 +79,46 @@ def test_a_change_of_one_path_is_found(change: Callable[[Transformer], None], wh
     change(made)
     assert f"{what} and `score` differ by" in str(found(made))
     assert made.training
+
+
+class Blurred(FeedForward):
+    """A convolution over time that reads the padding."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x + x.roll(-1, 1) if x.shape[1] > 1 else 2 * x)
+
+
+class OverTheBatch(FeedForward):
+    """Compares a sentence with the others of its batch."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x - x.mean(0, keepdim=True))
+
+
+class Noisy(FeedForward):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x + torch.randn_like(x))
+
+
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        (Blurred, "a sentence alone and in a batch differs by"),
+        (OverTheBatch, "a sentence alone and in a batch differs by"),
+        (Noisy, "the same sentence computed twice differs by"),
+    ],
+)
+def test_a_layer_that_depends_on_the_batch_or_on_chance_is_found(other: type[nn.Module], what: str) -> None:
+    made = model()
+    of_class(FeedForward, other)(made.encoder)
+    assert what in str(found(made))
+    written = language_model("gpt")
+    with torch.no_grad():
+        for parameter in written.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.2)
+    of_class(FeedForward, other)(written)
+    if other is not Blurred:  # texts have no padding
+        assert what in str(text_inconsistency(written, 37, 64, CPU))
 
 
 class Regrouped(Transformer):

@@ -97,7 +97,7 @@ def _run_report(run: Run) -> Iterator[tuple[str, str]]:
     source, target = run.tokenizers()
     pairs = example(source.vocab_size, target.vocab_size, target.bos_id, getattr(model, "limit", None))
     if differs := inconsistency(model, pairs, device):
-        yield "caution", f"training and search compute different probabilities: {differs}"
+        yield "caution", differs
     if device.type == "cpu":
         yield "PyTorch", "not needed for translation" if alone else "needed for translation"
     yield "export", _export(model)

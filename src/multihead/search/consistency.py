@@ -1,5 +1,7 @@
 """Comparison of a model's methods on a small example: training, scoring and search use one distribution.
 
+The example's sentences are also computed one by one: commands and the server make batches as it suits them.
+
 A step of search reads keys and values from a cache, so it may run other code than ``forward``. A layer whose
 ``forward`` alone is changed, or that has a hook, is then trained and scored with the change and searched
 without it. Each method by itself is plausible; only a comparison shows it.
@@ -45,7 +47,7 @@ def warn(model: nn.Module, differs: str | None) -> None:
     """Log how a model's methods differ, once for each model: training searches at every validation."""
     if differs and model not in _warned:
         _warned.add(model)
-        LOG.warning("Training and search compute different probabilities: %s.", differs)
+        LOG.warning("%s.", differs[0].upper() + differs[1:])
 
 
 def inconsistency(model: nn.Module, pairs: PairBatch, device: torch.device) -> str | None:
@@ -64,16 +66,20 @@ def inconsistency(model: nn.Module, pairs: PairBatch, device: torch.device) -> s
     pairs = pairs.to(device)
     try:
         with _plainly(model, device):
-            scored_BT = made.score(pairs).float()
+            scored_BT, again_BT = made.score(pairs).float(), made.score(pairs).float()
+            alone = [(row, made.score(_row(pairs, row))[0].float()) for row in range(len(scored_BT))]
             walked_BT = _walked(made, pairs.source, pairs.target_BT)
             nll = made.loss(pairs, 0).get("nll")
     except Exception:  # whatever the model's code raises
         return None
     real_BT = torch.arange(walked_BT.shape[1], device=device) < pairs.target_lengths_B[:, None]
+    by_time = float((scored_BT - again_BT)[real_BT].abs().max())
+    by_batch = max(float((scored_BT[row, : len(one_T)] - one_T).abs().max()) for row, one_T in alone)
     differences = {"the steps of search": float((walked_BT - scored_BT)[real_BT].abs().max())}
     if nll is not None:
         differences["`loss`"] = abs(float(nll.sum + scored_BT.sum())) / pairs.tokens
-    return _report(model, differences, "`score`", float(scored_BT.abs().max()))
+    tolerance = _tolerance(model, float(scored_BT.abs().max()))
+    return _report(by_time, differences, "`score`", by_batch, tolerance)
 
 
 def text_inconsistency(model: nn.Module, vocabulary: int, context: int, device: torch.device) -> str | None:
@@ -91,10 +97,14 @@ def text_inconsistency(model: nn.Module, vocabulary: int, context: int, device: 
     try:
         with _plainly(model, device):
             walked_BT, nll = _walked(made, nothing, ids_BT), made.loss(TextBatch(ids_BT), 0)["loss"].sum
+            again = made.loss(TextBatch(ids_BT), 0)["loss"].sum
+            alone = sum(made.loss(TextBatch(ids_T[None]), 0)["loss"].sum for ids_T in ids_BT)
     except Exception:  # whatever the model's code raises
         return None
+    by_time, by_batch = (float((nll - other).abs()) / walked_BT.numel() for other in (again, alone))
     difference = abs(float(nll + walked_BT.sum())) / walked_BT.numel()
-    return _report(model, {"the steps of search": difference}, "`loss`", float(walked_BT.abs().max()))
+    tolerance = _tolerance(model, float(walked_BT.abs().max()))
+    return _report(by_time, {"the steps of search": difference}, "`loss`", by_batch, tolerance)
 
 
 @contextmanager
@@ -110,16 +120,45 @@ def _plainly(model: nn.Module, device: torch.device) -> Iterator[None]:
             part.training = training
 
 
-def _report(model: nn.Module, differences: Mapping[str, float], other: str, largest: float) -> str | None:
-    rounded = any(one.is_floating_point() and one.element_size() < 4 for one in model.parameters())
-    tolerance = (ROUNDED if rounded else TOLERANCE) * max(1.0, largest)
-    for name, difference in differences.items():
+def _report(
+    by_time: float, by_method: Mapping[str, float], other: str, by_batch: float, tolerance: float
+) -> str | None:
+    """Return the first difference of log-probabilities a token that exceeds the tolerance."""
+    if by_time > tolerance:
+        return (
+            f"the same sentence computed twice differs by {by_time:.2g} in a token's log-probability: "
+            "a layer draws random numbers, or changes itself, in evaluation mode too"
+        )
+    for name, difference in by_method.items():
         if difference > tolerance:
             return (
-                f"{name} and {other} differ by {difference:.2g} in a token's log-probability: "
-                "a changed forward, or a hook, is not part of both"
+                f"training and search compute different probabilities: {name} and {other} differ by "
+                f"{difference:.2g} in a token's log-probability: a changed forward, or a hook, is not part "
+                "of both"
             )
+    if by_batch > tolerance:
+        return (
+            f"a sentence alone and in a batch differs by {by_batch:.2g} in a token's log-probability: "
+            "a layer reads padding, or the batch's other sentences, so that outputs depend on the batch"
+        )
     return None
+
+
+def _tolerance(model: nn.Module, largest: float) -> float:
+    rounded = any(one.is_floating_point() and one.element_size() < 4 for one in model.parameters())
+    return (ROUNDED if rounded else TOLERANCE) * max(1.0, largest)
+
+
+def _row(pairs: PairBatch, row: int) -> PairBatch:
+    """Return one pair as a batch without padding."""
+    source, targets = int(pairs.source.lengths_B[row]), int(pairs.target_lengths_B[row])
+    rows = slice(row, row + 1)
+    return PairBatch(
+        Source(pairs.source.ids_BS[rows, :source], pairs.source.lengths_B[rows]),
+        pairs.target_BT[rows, : targets + 1],
+        pairs.target_lengths_B[rows],
+        targets,
+    )
 
 
 def _walked(model: Any, source: Source, ids_BT: Tensor) -> Tensor:
