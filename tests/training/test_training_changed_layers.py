@@ -320,13 +320,15 @@ class Projected(Centred):
             self.register_buffer("kept", torch.empty(24).normal_(), persistent=False)
         if how == "generator":
             self.kept = random.Random()
+        if how == "teacher":
+            self.kept = [nn.Linear(3, 3).requires_grad_(False)]
         if how == "seeded":
             self.kept = torch.randn(24, 24, generator=torch.Generator().manual_seed(7))
         if how == "persistent":
             self.register_buffer("kept", torch.randn(24, 24))
 
 
-@pytest.mark.parametrize("how", ["plain", "buffer", "generator", "seeded", "persistent"])
+@pytest.mark.parametrize("how", ["plain", "buffer", "generator", "teacher", "seeded", "persistent"])
 def test_a_value_that_is_drawn_at_random_and_not_saved_is_refused(
     how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,6 +150,9 @@ def _copy(value: Any, saved: set[int], depth: int = 0) -> Any:
         return _copy(value.bit_generator.state, saved, depth)
     if isinstance(value, random.Random):
         return value.getstate()
+    if depth and isinstance(value, nn.Module):  # hidden in a list, such as a frozen teacher
+        weights = [*value.named_parameters(), *value.named_buffers()]
+        return {name: _copy(weight, saved) for name, weight in weights}
     if depth < _DEEPEST:
         if isinstance(value, list | tuple | deque):
             return [_copy(one, saved, depth + 1) for one in value]

@@ -11,6 +11,7 @@ from multihead.nn.unfilled import Unfilled
 from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import Settings
+from multihead.training.unfit import refuse_unfit
 from multihead.training.unsaved import refuse_drawn
 from multihead.workflows import model_size
 from multihead.workflows.growing import grown
@@ -20,12 +21,13 @@ def new_model(recipe: Recipe[Settings], device: torch.device, init_run: Run | No
     """Return the recipe's model, initialised from the seed or from another run.
 
     Raises:
-        UserError: the model does not fit into memory; a part of it is drawn at random and not saved; the
-            other run's weights have other shapes.
+        UserError: the model does not fit into memory; a part of it cannot be trained or saved, or is drawn at
+            random and not saved; the other run's weights have other shapes.
     """
     model_size.check(recipe, device)
     with randomness.at(recipe.training.seed, "initialise"):
         model: nn.Module = models.load(recipe.kind).Model(recipe.model)
+    refuse_unfit(model)
     with randomness.at(recipe.training.seed, "load"), Unfilled():
         refuse_drawn(model, models.load(recipe.kind).Model(recipe.model))
     if init_run:
