@@ -13,9 +13,12 @@ from torch.testing import assert_close
 
 from multihead.batch import Source
 from multihead.engines.choose import OWN_STEPS, LatestStepper
+from multihead.generation import Translator
 from multihead.models.transformer import Transformer
 from multihead.nn import FeedForward
 from multihead.search.consistency import example
+from multihead.settings import TokenizerSettings
+from multihead.text.training import train
 
 CPU = torch.device("cpu")
 
@@ -108,3 +111,15 @@ def test_a_change_that_search_does_not_see_is_reported(caplog: pytest.LogCapture
     (message,) = caplog.messages
     assert message.startswith("Training and search compute different probabilities: the steps of search")
     assert latest.inconsistent
+
+
+def test_scores_that_depend_on_the_batch_are_reported(caplog: pytest.LogCaptureFixture) -> None:
+    made = model()
+    made.encoder.layers[0].register_forward_hook(lambda module, given, out: out - out.mean(0))
+    vocabulary = train(["a b c d e"] * 3, TokenizerSettings(kind="words", vocab_size=VOCABULARY))
+    translator = Translator([made], vocabulary, vocabulary, device=CPU, precision="fp32")
+    with caplog.at_level(logging.WARNING):
+        translator.score([("a b", "c")])
+        translator.score([("a b", "c")])
+    (message,) = caplog.messages
+    assert message.startswith("A sentence alone and in a batch differs by")

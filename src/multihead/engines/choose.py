@@ -149,6 +149,7 @@ class LatestStepper:
     ) -> None:
         self.model, self._device, self._dtype, self._pairs = model, device, dtype, pairs
         self.inconsistent: str | None = None
+        self._compared = False
         self._made: Choice | None = None
         self._layers: LayerState | None = None
         self._weights: object = None
@@ -173,17 +174,20 @@ class LatestStepper:
             self._made = choose(self.model, self._device, self._dtype, refuted)
             self._weights = weights
             if not known:
+                self._compared = self._compared and self._layers is None
                 self._layers = LayerState(self.model)
-                self._compare()
+                self.compare()
                 _log(self._made)
         if self._made.engine == OWN_STEPS and self._dtype == torch.int8:
             reasons = ", ".join(self._made.declined.values())
             raise _no_int8(f"no engine with int8 products accepts this model ({reasons})")
         return self._made
 
-    def _compare(self) -> None:
-        if self._pairs is not None:
+    def compare(self) -> None:
+        """Compare training and search, unless it is done; warn where they differ."""
+        if not self._compared and self._pairs is not None:
             self.inconsistent = inconsistency(self.model, self._pairs, self._device)
+        self._compared = True
         warn(self.model, self.inconsistent)
 
 

@@ -169,6 +169,8 @@ class Translator(LineTranslator):
         """
         if (directed := self.directed()) is not self:
             return directed.score(pairs, batch_tokens=batch_tokens, progress=progress)
+        for latest in self._steppers:
+            latest.compare()
         sources = self.source_tokenizer.encode_batch([source for source, _ in pairs])
         targets = self.target_tokenizer.encode_batch([target for _, target in pairs])
         notes = [self.too_long(source, target) for source, target in zip(sources, targets, strict=True)]
