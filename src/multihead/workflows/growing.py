@@ -17,20 +17,22 @@ def grown(
         new: size of the fresh model's vocabulary.
 
     Returns:
-        The weights. Matrices with a row per token have ``new`` rows; all others, and those that differ in
-        another size too, are unchanged.
+        The weights. Axes of ``old`` that are ``new`` in the fresh model have grown, as the rows of embeddings
+        do; weights that differ in another size too are unchanged.
     """
     found = {}
     for name, weight in trained.items():
         other = fresh.get(name)
         if other is not None and _grows(weight, other, old, new):
             larger = other.clone()
-            larger[:old] = weight
+            larger[tuple(slice(size) for size in weight.shape)] = weight
             weight = larger
         found[name] = weight
     return found
 
 
 def _grows(weight: Tensor, other: Tensor, old: int, new: int) -> bool:
-    rows = weight.shape[:1] == (old,) and other.shape[:1] == (new,)
-    return rows and weight.shape[1:] == other.shape[1:]
+    if weight.ndim != other.ndim or weight.shape == other.shape:
+        return False
+    sizes = zip(weight.shape, other.shape, strict=True)
+    return all(here == there or (here, there) == (old, new) for here, there in sizes)
