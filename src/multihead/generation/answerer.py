@@ -15,6 +15,7 @@ from multihead.data.plan import batch_by_length
 from multihead.data.question_windows import Encoded, Window, encode_question, window_parts, windows
 from multihead.data.text_batches import as_input
 from multihead.errors import UserError
+from multihead.generation.rows_alone import RowsAlone
 from multihead.hardware import Precision
 from multihead.models.bert_spans import best_spans
 from multihead.run import Run
@@ -78,6 +79,7 @@ class Answerer:
         precision: Precision = "auto",
     ) -> None:
         self.model, self.tokenizer, self.data, self.device = model, tokenizer, data, device
+        self._alone = RowsAlone(model, lambda rows: model(rows)[0])
         self.unanswerable = unanswerable
         self._dtype = hardware.pick_dtype(precision, device)
 
@@ -132,7 +134,9 @@ class Answerer:
             for rows in batch_by_length(np.arange(len(parts)), lengths, lengths, BATCH_TOKENS):
                 chosen = [parts[row] for row in rows.tolist()]
                 read = as_input([window_parts(encoded[one.row], one) for one in chosen], self.tokenizer)
-                start_BN, end_BN = self.model(read.to(self.device))
+                on_device = read.to(self.device)
+                self._alone.compare(on_device)
+                start_BN, end_BN = self.model(on_device)
                 for row, span in spans(start_BN, end_BN, read, chosen, encoded, self.data.max_answer):
                     found[row] = max(found[row], span, key=lambda one: one.score)
         return found

@@ -16,6 +16,7 @@ from multihead.data.pictures.coco import CocoSet
 from multihead.data.pictures.objects import GeneratedScenes, letterboxed
 from multihead.data.pictures.opening import Pixels, open_picture
 from multihead.errors import UserError
+from multihead.generation.rows_alone import RowsAlone
 from multihead.hardware import Precision
 from multihead.run import Run
 from multihead.scores.detection import Detections, DetectionScores, Truth, detection_scores
@@ -50,6 +51,8 @@ class Detector:
 
     def __init__(self, model: nn.Module, *, device: torch.device, precision: Precision = "fp32") -> None:
         self.model, self.device = model.to(device), device
+        detect: Any = model.detect
+        self._alone = RowsAlone(model, lambda pixels: detect(pixels)[1])
         self.dtype = hardware.pick_dtype(precision, device)
         sizes: Any = model.settings
         self.names: tuple[str, ...] = sizes.class_names
@@ -132,6 +135,7 @@ class Detector:
 
     def _computed(self, batch: list[tuple[Pixels, float, tuple[int, int]]]) -> Iterator[Detections]:
         pixels = torch.from_numpy(np.stack([one for one, _, _ in batch])).to(self.device).float() / 255
+        self._alone.compare(pixels)
         with evaluating(self.model), torch.inference_mode(), hardware.autocast(self.device, self.dtype):
             found = [part.float().cpu().numpy() for part in self.model.detect(pixels)]  # type: ignore[operator]
         for row, (_, scale, (width, height)) in enumerate(batch):

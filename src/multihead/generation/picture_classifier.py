@@ -15,6 +15,7 @@ from multihead import hardware
 from multihead.data.pictures.listing import Listing
 from multihead.data.pictures.opening import Form, fitted, open_picture
 from multihead.data.pictures.prepare import numbers_of
+from multihead.generation.rows_alone import RowsAlone
 from multihead.run import Run
 from multihead.scores.classes import ClassScores, class_scores
 
@@ -72,6 +73,7 @@ class PictureClassifier:
         self, model: nn.Module, *, device: torch.device, precision: hardware.Precision = "fp32"
     ) -> None:
         self.model, self.device = model.to(device).eval(), device
+        self._alone = RowsAlone(self.model)
         self.dtype = hardware.pick_dtype(precision, device)
         settings = model.settings
         self.names: tuple[str, ...] = settings.class_names  # type: ignore[union-attr, assignment]
@@ -126,6 +128,7 @@ class PictureClassifier:
             rows = range(start, min(count, start + BATCH))
             pixels = np.stack([fitted(picture(number), self.form) for number in rows])
             pixels_BChw = torch.from_numpy(pixels).to(self.device).float() / 255
+            self._alone.compare(pixels_BChw)
             with hardware.autocast(self.device, self.dtype):
                 logits = [self.model(view_BChw) for view_BChw in views_of(pixels_BChw, views)]
             yield torch.stack(logits).float().softmax(dim=-1).mean(dim=0).cpu()

@@ -14,6 +14,7 @@ from multihead.attention_maps.calls import evaluating
 from multihead.data.plan import batch_by_length
 from multihead.data.tagged import Encoded, encode_words, tagged_batch
 from multihead.errors import UserError
+from multihead.generation.rows_alone import RowsAlone
 from multihead.hardware import Precision
 from multihead.run import Run
 from multihead.scores.classes import ClassScores, class_scores
@@ -82,6 +83,7 @@ class Tagger:
         precision: Precision = "auto",
     ) -> None:
         self.model, self.tokenizer, self.device = model, tokenizer, device
+        self._alone = RowsAlone(model)
         self.names, self.max_length = tuple(names), max_length
         self._dtype = hardware.pick_dtype(precision, device)
 
@@ -116,7 +118,9 @@ class Tagger:
                 chosen = [parts[row][1] for row in rows.tolist()]
                 tags = [np.zeros_like(part.starts) for part in chosen]
                 batch = tagged_batch(chosen, tags, self.tokenizer, self.max_length)
-                best_BN = self.model(batch.input.to(self.device)).argmax(-1).cpu().numpy()
+                read = batch.input.to(self.device)
+                self._alone.compare(read)
+                best_BN = self.model(read).argmax(-1).cpu().numpy()
                 for row, part, best_N in zip(rows.tolist(), chosen, best_BN, strict=True):
                     found[row] = [self.names[number] for number in best_N[part.starts + 1]]
         tagged: list[list[str]] = [[] for _ in sentences]

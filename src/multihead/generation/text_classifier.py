@@ -15,6 +15,7 @@ from multihead.data.plan import batch_by_length
 from multihead.data.text_batches import Parts, as_input, truncated
 from multihead.data.texts import encode_parts
 from multihead.errors import UserError
+from multihead.generation.rows_alone import RowsAlone
 from multihead.hardware import Precision
 from multihead.run import Run
 from multihead.scores.classes import ClassScores, class_scores
@@ -84,6 +85,7 @@ class TextClassifier:
         precision: Precision = "auto",
     ) -> None:
         self.model, self.tokenizer, self.device = model, tokenizer, device
+        self._alone = RowsAlone(model)
         self.names, self.max_length, self.pairs = tuple(names), max_length, pairs
         self._dtype = hardware.pick_dtype(precision, device)
 
@@ -122,6 +124,7 @@ class TextClassifier:
         with evaluating(self.model), hardware.autocast(self.device, self._dtype), torch.inference_mode():
             for rows in batch_by_length(nonempty, lengths, lengths, BATCH_TOKENS):
                 batch = as_input([inputs[i] for i in rows.tolist()], self.tokenizer).to(self.device)
+                self._alone.compare(batch)
                 p_BK = self.model(batch).float().softmax(-1).tolist()
                 for i, p_K in zip(rows.tolist(), p_BK, strict=True):
                     order = sorted(range(len(p_K)), key=lambda k, p=p_K: -p[k])  # type: ignore[misc]

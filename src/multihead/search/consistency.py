@@ -65,7 +65,7 @@ def inconsistency(model: nn.Module, pairs: PairBatch, device: torch.device) -> s
         return None
     pairs = pairs.to(device)
     try:
-        with _plainly(model, device):
+        with plainly(model, device):
             scored_BT, again_BT = made.score(pairs).float(), made.score(pairs).float()
             alone = [(row, made.score(_row(pairs, row))[0].float()) for row in range(len(scored_BT))]
             walked_BT = _walked(made, pairs.source, pairs.target_BT)
@@ -78,8 +78,8 @@ def inconsistency(model: nn.Module, pairs: PairBatch, device: torch.device) -> s
     differences = {"the steps of search": float((walked_BT - scored_BT)[real_BT].abs().max())}
     if nll is not None:
         differences["`loss`"] = abs(float(nll.sum + scored_BT.sum())) / pairs.tokens
-    tolerance = _tolerance(model, float(scored_BT.abs().max()))
-    return _report(by_time, differences, "`score`", by_batch, tolerance)
+    allowed = tolerance(model, float(scored_BT.abs().max()))
+    return _report(by_time, differences, "`score`", by_batch, allowed)
 
 
 def text_inconsistency(model: nn.Module, vocabulary: int, context: int, device: torch.device) -> str | None:
@@ -95,7 +95,7 @@ def text_inconsistency(model: nn.Module, vocabulary: int, context: int, device: 
     ids_BT = _ids((TARGET_LENGTHS[1],) * 2, vocabulary, context + 1)[0].to(device)
     nothing = Source(ids_BT[:, :0], ids_BT.new_zeros(len(ids_BT)))
     try:
-        with _plainly(model, device):
+        with plainly(model, device):
             walked_BT, nll = _walked(made, nothing, ids_BT), made.loss(TextBatch(ids_BT), 0)["loss"].sum
             again = made.loss(TextBatch(ids_BT), 0)["loss"].sum
             alone = sum(made.loss(TextBatch(ids_T[None]), 0)["loss"].sum for ids_T in ids_BT)
@@ -103,12 +103,12 @@ def text_inconsistency(model: nn.Module, vocabulary: int, context: int, device: 
         return None
     by_time, by_batch = (float((nll - other).abs()) / walked_BT.numel() for other in (again, alone))
     difference = abs(float(nll + walked_BT.sum())) / walked_BT.numel()
-    tolerance = _tolerance(model, float(walked_BT.abs().max()))
-    return _report(by_time, {"the steps of search": difference}, "`loss`", by_batch, tolerance)
+    allowed = tolerance(model, float(walked_BT.abs().max()))
+    return _report(by_time, {"the steps of search": difference}, "`loss`", by_batch, allowed)
 
 
 @contextmanager
-def _plainly(model: nn.Module, device: torch.device) -> Iterator[None]:
+def plainly(model: nn.Module, device: torch.device) -> Iterator[None]:
     """Evaluation mode, without autocast and gradients, inside the block."""
     modes = [(part, part.training) for part in model.modules()]
     model.eval()
@@ -121,30 +121,36 @@ def _plainly(model: nn.Module, device: torch.device) -> Iterator[None]:
 
 
 def _report(
-    by_time: float, by_method: Mapping[str, float], other: str, by_batch: float, tolerance: float
+    by_time: float, by_method: Mapping[str, float], other: str, by_batch: float, allowed: float
 ) -> str | None:
-    """Return the first difference of log-probabilities a token that exceeds the tolerance."""
-    if by_time > tolerance:
-        return (
-            f"the same sentence computed twice differs by {by_time:.2g} in a token's log-probability: "
-            "a layer draws random numbers, or changes itself, in evaluation mode too"
-        )
+    """Return the first difference of log-probabilities a token that is larger than allowed."""
+    what = "sentence", "a token's log-probability"
     for name, difference in by_method.items():
-        if difference > tolerance:
+        if difference > allowed >= by_time:
             return (
                 f"training and search compute different probabilities: {name} and {other} differ by "
-                f"{difference:.2g} in a token's log-probability: a changed forward, or a hook, is not part "
-                "of both"
+                f"{difference:.2g} in {what[1]}: a changed forward, or a hook, is not part of both"
             )
-    if by_batch > tolerance:
+    return by_rows(by_time, by_batch, allowed, *what)
+
+
+def by_rows(by_time: float, by_batch: float, allowed: float, row: str, output: str) -> str | None:
+    """Return that outputs depend on the time, or on the batch, where they differ by more than is allowed."""
+    if by_time > allowed:
         return (
-            f"a sentence alone and in a batch differs by {by_batch:.2g} in a token's log-probability: "
-            "a layer reads padding, or the batch's other sentences, so that outputs depend on the batch"
+            f"the same {row} computed twice differs by {by_time:.2g} in {output}: a layer draws random "
+            "numbers, or changes itself, in evaluation mode too"
+        )
+    if by_batch > allowed:
+        return (
+            f"a {row} alone and in a batch differs by {by_batch:.2g} in {output}: a layer reads padding, or "
+            f"the batch's other {row}s, so that outputs depend on the batch"
         )
     return None
 
 
-def _tolerance(model: nn.Module, largest: float) -> float:
+def tolerance(model: nn.Module, largest: float) -> float:
+    """Return the difference of two outputs that rounding may cause, of which the largest is given."""
     rounded = any(one.is_floating_point() and one.element_size() < 4 for one in model.parameters())
     return (ROUNDED if rounded else TOLERANCE) * max(1.0, largest)
 
