@@ -14,6 +14,7 @@ from torch import nn
 
 from multihead import parallel
 from multihead.errors import UserError
+from multihead.nn import FeedForward
 from multihead.run import Run
 from multihead.settings import TrainingSettings
 from multihead.training.full_sharding import refuse_model
@@ -122,6 +123,10 @@ def test_a_model_that_cannot_be_divided_is_refused() -> None:
     other.register_parameter("temperature", nn.Parameter(torch.tensor(1.0)))
     with pytest.raises(UserError, match="temperature is a single number"):
         refuse_model(other)
+    mixed = model()
+    next(part for part in mixed.modules() if isinstance(part, FeedForward)).bfloat16()
+    with pytest.raises(UserError, match=r"several formats \(torch\.bfloat16, torch\.float32\)"):
+        refuse_model(mixed)
 
 
 def _state(run: Run) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:

@@ -118,8 +118,8 @@ def refuse_model(model: nn.Module) -> None:
     """Refuse a model whose weights cannot be divided.
 
     Raises:
-        UserError: it has no layer that can be gathered by itself, batch normalisation, or a parameter without
-            rows.
+        UserError: it has no layer that can be gathered by itself, batch normalisation, a parameter without
+            rows, or trained parameters of several formats.
     """
     if not any(type(part) in LAYERS for part in model.modules()):
         raise UserError(
@@ -134,3 +134,10 @@ def refuse_model(model: nn.Module) -> None:
         if not weight.dim():
             remedy = "Use training.shard_optimizer, or leave that part of the model out."
             raise UserError(f"{name} is a single number, which has no rows", place=DIVIDED, remedy=remedy)
+    formats = sorted({str(weight.dtype) for weight in model.parameters() if weight.requires_grad})
+    if len(formats) > 1:
+        raise UserError(
+            f"the weights have several formats ({', '.join(formats)}), and divided ones have one",
+            place=DIVIDED,
+            remedy="Use training.shard_optimizer, or weights of one format.",
+        )
