@@ -82,7 +82,27 @@ def casting_model(model: Transformer) -> None:
     model.bfloat16().encoder.layers[0].register_forward_hook(lambda module, given, out: out.bfloat16())
 
 
-@pytest.mark.parametrize("change", [casting_network, casting_model])
+class Casting(FeedForward):
+    """Casts by itself, as a low-rank update in bf16 does."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.bfloat16()).float()
+
+
+def network_of_two_formats(model: Transformer) -> None:
+    for part in [part for part in model.modules() if type(part) is FeedForward]:
+        part.bfloat16().__class__ = Casting
+
+
+def hook_for_autocast(model: Transformer) -> None:
+    """Networks that return bf16, which the next layer takes under autocast alone."""
+    for part in [part for part in model.modules() if isinstance(part, FeedForward)]:
+        part.w_1.register_forward_hook(lambda module, given, out: out.bfloat16())
+
+
+@pytest.mark.parametrize(
+    "change", [casting_network, casting_model, network_of_two_formats, hook_for_autocast]
+)
 def test_a_model_that_casts_by_hooks_of_its_own_is_recorded(change: Callable[[Transformer], None]) -> None:
     model = a_transformer()
     expected = record(model, a_batch())

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from threading import get_ident
-from typing import Any
+from typing import Any, Literal, TypeVar, get_args
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +19,8 @@ from multihead.attention_maps.records import Kind
 from multihead.batch import PairBatch, Source
 
 LOG = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +52,41 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             module.training = True
 
 
+def in_its_formats(model: nn.Module, use: Callable[[nn.Module], T]) -> T:
+    """Return ``use(model)`` in evaluation mode and fp32, or in the formats that its layers need.
+
+    A layer that casts by itself may need the formats of its own weights, and one that casts less needs the
+    autocast that it was trained with.
+    """
+    failures: list[RuntimeError] = []
+    for formats in _FORMATS:
+        try:
+            with _plainly(model, formats) as plain:
+                return use(plain)
+        except RuntimeError as error:
+            failures.append(error)
+            if "dtype" not in str(error):
+                break
+    raise failures[0]
+
+
+Formats = Literal["fp32", "own", "autocast"]
+_FORMATS: tuple[Formats, ...] = get_args(Formats)
+
+
 @contextmanager
-def plainly(model: nn.Module) -> Iterator[nn.Module]:
-    """Evaluation mode, fp32, eager and without gradients for a block; yield the model, or its fp32 copy.
+def _plainly(model: nn.Module, formats: Formats) -> Iterator[nn.Module]:
+    """Evaluation mode, eager and without gradients for a block; yield the model, or its fp32 copy.
 
     A model that casts between its layers by hooks of its own runs in its own formats.
     """
-    formats = {p.dtype for p in model.parameters() if p.is_floating_point()}
-    if formats != {torch.float32} and not _has_hooks(model):
+    own = {p.dtype for p in model.parameters() if p.is_floating_point()}
+    if formats == "fp32" and own != {torch.float32} and not _has_hooks(model):
         model = copy.deepcopy(model).float()
     device = next(model.parameters()).device
     with ExitStack() as stack:
         stack.enter_context(torch.no_grad())
-        stack.enter_context(torch.autocast(device.type, enabled=False))
+        stack.enter_context(torch.autocast(device.type, torch.bfloat16, enabled=formats == "autocast"))
         # Nothing is compiled before the compiler is imported, which takes seconds and `set_stance` would do.
         if "torch._dynamo" in sys.modules:
             stack.enter_context(torch.compiler.set_stance("force_eager"))

@@ -95,9 +95,13 @@ def record_cross(model: nn.Module, run: Callable[[Any], object]) -> NDArray[np.f
 
 def _captured(model: nn.Module, run: Callable[[Any], object]) -> list[Call]:
     """Run the model and return the calls of its attention modules."""
-    with calls.plainly(model) as model, calls.capture(model) as captured:
-        run(model)
-    return calls.join_steps(captured)
+
+    def captured(plain: nn.Module) -> list[Call]:
+        with calls.capture(plain) as found:
+            run(plain)
+        return found
+
+    return calls.join_steps(calls.in_its_formats(model, captured))
 
 
 def _record(

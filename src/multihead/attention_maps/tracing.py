@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import PackedSequence
 from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
 
-from multihead.attention_maps.calls import plainly
+from multihead.attention_maps.calls import in_its_formats
 
 CONSTANTS = (
     "new_zeros",
@@ -207,14 +207,17 @@ def trace(
     target: Tensor | None = None,
 ) -> list[Use]:
     """Run a model once, as ``record`` does, and return the uses of its units in order; see :class:`Trace`."""
-    with plainly(model) as plain:
-        traced = Trace(plain, unit_of, around, target)
+
+    def traced(plain: nn.Module) -> list[Use]:
+        found = Trace(plain, unit_of, around, target)
         try:
-            with traced:
+            with found:
                 run(plain)
         finally:
-            traced.remove()
-    return traced.uses
+            found.remove()
+        return found.uses
+
+    return in_its_formats(model, traced)
 
 
 def tensors(found: Any) -> Iterator[Tensor]:
