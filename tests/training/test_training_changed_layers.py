@@ -273,7 +273,9 @@ def test_a_value_that_training_changes_and_no_checkpoint_holds_is_named_once(
 ) -> None:
     trained(tmp_path, around(kind))
     (message,) = caplog.messages
-    assert message.startswith("encoder.layers.0.feed_forward.kept changes in training, and no checkpoint")
+    assert message.startswith(
+        "Training changes encoder.layers.0.feed_forward.kept, which no checkpoint holds:"
+    )
     assert 'recorded = ("kept",)' in message
 
 

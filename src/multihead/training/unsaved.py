@@ -62,8 +62,8 @@ class Unsaved:
         self._warned.update(found)
         if found and parallel.first():
             LOG.warning(
-                "%s changes in training, and no checkpoint holds it: a resumed training and the trained "
-                "model begin with its first value. Register a persistent buffer and change it in place "
+                "Training changes %s, which no checkpoint holds: a resumed training and the trained model "
+                "begin with the first value. Register a persistent buffer and change it in place "
                 "(register_buffer). If no layer ever reads it, name it in the layer's class: "
                 '%s = ("%s",)',
                 ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else ""),
