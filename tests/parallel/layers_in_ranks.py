@@ -80,9 +80,9 @@ def trained(kind: type[Wrapped], **settings: object) -> dict[str, str]:
     return {n: w.view(torch.uint8).numpy().tobytes().hex() for n, w in training.model.state_dict().items()}
 
 
-def refused(kind: type[Wrapped]) -> str:
+def refused(kind: type[Wrapped], **settings: object) -> str:
     try:
-        trained(kind)
+        trained(kind, **settings)
     except UserError as error:
         return str(error)
     return ""
@@ -99,6 +99,7 @@ def all_of_them() -> dict[str, Any]:
         "lora": trained(Lora),
         "lora, sharded optimiser": trained(Lora, shard_optimizer=True),
         "centred": refused(Centred),
+        "centred, divided weights": refused(Centred, shard_weights=True),
         "wider": refused(WiderByRank),
         "named": named(),
     }

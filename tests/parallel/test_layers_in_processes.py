@@ -41,9 +41,10 @@ def test_parameters_of_two_formats_are_trained_as_by_one_process(
     assert [result[name] for result in found] == [layers_in_ranks.trained(layers_in_ranks.Lora)] * WORLD
 
 
-def test_a_buffer_that_follows_the_batches_of_a_process_is_named(found: list[Any]) -> None:
+@pytest.mark.parametrize("name", ["centred", "centred, divided weights"])
+def test_a_buffer_that_follows_the_batches_of_a_process_is_named(found: list[Any], name: str) -> None:
     for result in found:
-        assert "process 0 in the buffer encoder.layers.0.feed_forward.mean" in result["centred"]
+        assert "process 0 in the buffer encoder.layers.0.feed_forward.mean" in result[name]
 
 
 def test_a_weight_of_another_shape_is_named(found: list[Any]) -> None:

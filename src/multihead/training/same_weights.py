@@ -32,14 +32,13 @@ def weights_hash(weights: Mapping[str, Tensor]) -> str:
 
 
 def refuse_other_weights(model: nn.Module, step: int) -> None:
-    """Compare the weights between the processes before they are saved, unless each holds a part of them.
+    """Compare buffers, and weights unless each process holds a part of them, before they are saved.
 
     Raises:
         UserError: a process has other weights than the first, or other buffers: a layer changes them in
             ``forward`` by the batches of its process.
     """
-    divided = any(hasattr(weight, "to_local") for weight in model.parameters())
-    if parallel.world() > 1 and not divided:
+    if parallel.world() > 1:
         weights = model.state_dict()
         buffers = {
             name: weights.pop(name)
@@ -50,6 +49,8 @@ def refuse_other_weights(model: nn.Module, step: int) -> None:
             {f"the buffer {name}": weights_hash({name: buffer})[:16] for name, buffer in buffers.items()},
             LIKE_ONE,
         )
+        if any(hasattr(weight, "to_local") for weight in weights.values()):
+            return
         parallel.compare(
             {f"the weights after update {step}": weights_hash(weights)[:16]},
             "The same command resumes from the last saved state. If it happens again, compare the machines: "
