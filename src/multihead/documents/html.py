@@ -80,7 +80,7 @@ class Page(TextDocument):
         self._named: list[Attribute] = []
         """Attributes that name the language which is translated."""
         self._direction: Edit[str] | None = None
-        """What turns the page from right to left, or back."""
+        """Turns the page from right to left, or back."""
         self._contents: list[Inline | _Value] = []
         self._items: list[Item] = []
         self._skipped: SkippedElement | None = None

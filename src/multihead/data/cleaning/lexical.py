@@ -31,7 +31,7 @@ MOST_TEXTS = 20_000
 PIECES, FEW_LINES, FEW_PIECES = 4_000, 4_000, 1_000
 """Pieces of a side, and of one with fewer lines: the lexicon's table grows with their square."""
 MOST_CHARACTERS = 500
-"""Different characters of a side that are told apart."""
+"""Different characters of a side, each a token of its own."""
 SPELT_LENGTH, SPELT_WORDS = 24.0, 3.0
 """Mean characters and words of a line, at most, of a side that is words or strings."""
 INSIDE_NUMBER = re.compile(r"(?<=\d)(?=\d)")
