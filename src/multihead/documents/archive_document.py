@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
+from multihead.documents import office_languages
 from multihead.documents.archive import Archive
 from multihead.documents.document import Document
 from multihead.documents.inline import Inline
@@ -66,6 +67,8 @@ class ArchiveDocument(Document):
 
     max_length: int | None = None
     """Length limit of a segment in characters."""
+    languages: tuple[str | None, str | None] = (None, None)
+    """Those to translate from and to, which are written where the document names its language."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -138,7 +141,15 @@ class ArchiveDocument(Document):
         return f"{self.path}:{name}, paragraph {count}"
 
     def _rendered(self, translations: Mapping[int, Translation]) -> bytes:
-        return self._archive.rewritten(self._changes(translations))
+        changes = self._changes(translations)
+        source, target = self.languages
+        if changes and source and target:
+            for name in (*self._parts, *filter(office_languages.PARTS.search, self._archive.names)):
+                part = changes[name] if name in changes else self._archive.read(name)
+                renamed = office_languages.renamed(part, source, target)
+                if renamed != part:
+                    changes[name] = renamed
+        return self._archive.rewritten(changes)
 
     def _changes(self, translations: Mapping[int, Translation]) -> dict[str, bytes]:
         """Return the parts that these translations change."""

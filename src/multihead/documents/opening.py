@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from multihead.documents.archive_document import ArchiveDocument
 from multihead.documents.document import Document
 from multihead.documents.docx import WordDocument
 from multihead.documents.epub import Book
@@ -24,7 +25,7 @@ from multihead.documents.xhtml import XhtmlPage, xhtml_text
 from multihead.documents.xliff import Xliff
 from multihead.documents.xlsx import Workbook
 
-_ARCHIVES: dict[str, Callable[[Path], Document]] = {
+_ARCHIVES: dict[str, Callable[[Path], ArchiveDocument]] = {
     "docx": WordDocument,
     "pptx": Presentation,
     "xlsx": Workbook,
@@ -52,7 +53,9 @@ def opened(
     if kind == "epub":
         return Book(path, source_language, target_language)
     if kind in _ARCHIVES:
-        return _ARCHIVES[kind](path)
+        document = _ARCHIVES[kind](path)
+        document.languages = source_language, target_language
+        return document
     data = read_bytes(path, MAX_MARKDOWN_BYTES if kind == "markdown" else MAX_BYTES)
     if kind == "po":
         return Catalogue(path, catalogue_text(data, path, encoding), target_language)

@@ -23,4 +23,7 @@ def with_region(language: str) -> str:
         likely = found.maximize().territory
     except ValueError:
         return language
-    return f"{language}-{likely}" if likely and likely.isalpha() else language
+    if not likely or not likely.isalpha():
+        return language
+    # The script of Chinese follows from the region.
+    return f"{found.language if found.language == 'zh' else language}-{likely}"
