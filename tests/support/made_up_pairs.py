@@ -1,6 +1,7 @@
 """Makers of tiny corpora of many kinds: pronunciations, actions, tags, names, running text, strings."""
 
 import random
+import unicodedata
 from collections.abc import Callable, Iterator
 
 Pair = tuple[str, str]
@@ -31,6 +32,12 @@ def acted(chance: random.Random) -> Pair:
 def tagged(chance: random.Random) -> Pair:
     line = words(chance, 11)
     return line, " ".join("NVAP"[len(one) % 4] for one in line.split())
+
+
+def romanised(chance: random.Random) -> Pair:
+    letters = "アイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモラリルレロン"
+    name = "".join(chance.choices(letters, k=chance.randint(4, 14)))
+    return name, "".join(unicodedata.name(letter).split()[-1].lower() for letter in name)
 
 
 def transliterated(chance: random.Random) -> Pair:

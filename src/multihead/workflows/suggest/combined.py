@@ -89,10 +89,7 @@ def alternative(corpus: CorpusProfile, asked: Asked | None = None) -> Asked | No
 
 def _kinds(corpus: CorpusProfile, asked: Asked) -> tuple[Decision[str], Decision[str]]:
     """Return the kinds of both sides; one kind where one vocabulary is asked for."""
-    decided: list[Decision[str]] = [
-        Decision(*pieces.kind(corpus.source)),
-        Decision(*pieces.kind(corpus.target)),
-    ]
+    decided: list[Decision[str]] = [Decision(*one) for one in pieces.kinds(corpus)]
     if asked.kind:
         decided = [Decision(asked.kind, "")] * 2
     if asked.target_kind:

@@ -63,6 +63,26 @@ def kind(side: SideProfile) -> Decision[Kind]:
     )
 
 
+def kinds(corpus: CorpusProfile) -> tuple[Decision[Kind], Decision[Kind]]:
+    """Decide the kinds of tokenizers of both sides.
+
+    Whether a line without spaces is a name or a sentence of Japanese or Thai, the other side tells.
+    """
+    source, target = kind(corpus.source), kind(corpus.target)
+    if target.value == "chars" and _may_be_spelt(corpus.source):
+        source = Decision("chars", "a script without spaces, in strings whose other side is spelt")
+    if source.value == "chars" and _may_be_spelt(corpus.target):
+        target = Decision("chars", "a script without spaces, in strings whose other side is spelt")
+    return source, target
+
+
+def _may_be_spelt(side: SideProfile) -> bool:
+    """Return True for short lines of one word of a script without spaces, with few characters."""
+    short = side.line_characters <= SPELT_CHARACTERS and side.long_line <= SPELT_LONG
+    strings = side.line_words < 1.05 and len(side.characters) <= STRING_ALPHABET
+    return side.unspaced and short and strings and kind(side).value == "bpe"
+
+
 def joint(corpus: CorpusProfile, kinds: tuple[str, str]) -> Decision[bool]:
     """Decide whether both sides share one vocabulary."""
     if kinds[0] != kinds[1]:
