@@ -34,6 +34,7 @@ def samples() -> dict[str, bytes]:
         "prices.xlsx": packed(parts("xlsx")),
         "talk.odp": packed(parts("odp")),
         "prices.ods": packed(parts("ods")),
+        "notes.ipynb": notebook(files["page.md"].decode()),
         "plain.txt": TEXT.encode(),
         "utf16.txt": "안녕하세요.\r\n".encode("utf-16"),
         "template.pot": catalogue.replace("Language: ko", "Language: ").replace("긴 텍스트", "").encode(),
@@ -41,3 +42,13 @@ def samples() -> dict[str, bytes]:
         "korean.htm": page.replace("utf-8", "EUC-KR").encode("cp949", "xmlcharrefreplace"),
         "utf16.tmx": memory.replace('"1.0"', '"1.0" encoding="UTF-16"').encode("utf-16"),
     }
+
+
+def notebook(page: str) -> bytes:
+    """Return a notebook with this page of Markdown, code, and a cell that is one string."""
+    cells: list[dict[str, object]] = [
+        {"cell_type": "markdown", "metadata": {}, "source": page.splitlines(keepends=True)},
+        {"cell_type": "code", "metadata": {}, "source": ["print('bleibt')"], "outputs": []},
+        {"cell_type": "markdown", "metadata": {}, "source": "Ein **letzter** Satz."},
+    ]
+    return json.dumps({"cells": cells, "nbformat": 4}, indent=1, ensure_ascii=False).encode()

@@ -73,6 +73,10 @@ KINDS = {
     ".properties": "properties",
     ".md": "markdown",
     ".markdown": "markdown",
+    ".mdx": "markdown",
+    ".qmd": "markdown",
+    ".rmd": "markdown",
+    ".ipynb": "notebook",
 }
 """Format of each file extension."""
 

@@ -10,6 +10,7 @@ from multihead.documents.epub import Book
 from multihead.documents.html import Page, page_text
 from multihead.documents.json_messages import JsonMessages
 from multihead.documents.markdown import MAX_MARKDOWN_BYTES, Markdown
+from multihead.documents.notebook import Notebook
 from multihead.documents.odp import OpenPresentation
 from multihead.documents.ods import OpenSpreadsheet
 from multihead.documents.odt import OpenDocument
@@ -38,6 +39,7 @@ _TEXTS: dict[str, Callable[[Path, Text], Document]] = {
     "srt": SubRip,
     "vtt": WebVtt,
     "markdown": Markdown,
+    "notebook": Notebook,
 }
 
 

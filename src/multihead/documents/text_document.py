@@ -25,9 +25,12 @@ class TextDocument(Document):
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
         """Yield the edits of these translations."""
 
+    def translated(self, translations: Mapping[int, Translation]) -> str:
+        """Return the text with these translations."""
+        return spliced(self._text.text, self._edits(translations))
+
     def _rendered(self, translations: Mapping[int, Translation]) -> bytes:
-        text = spliced(self._text.text, self._edits(translations))
-        return self._text.encoded(text, self.unencodable)
+        return self._text.encoded(self.translated(translations), self.unencodable)
 
 
 def stripped_span(text: str, span: Span, unit: re.Pattern[str], decode: Callable[[str], str]) -> Span:
