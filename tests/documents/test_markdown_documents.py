@@ -128,7 +128,7 @@ def test_the_page_has_the_same_elements_after_translation(tmp_path: Path) -> Non
 
 
 def _elements(page: str) -> list[str]:
-    return re.findall(r"</?[a-z0-9]+(?: (?:href|src)=\"[^\"]*\")?", page.split("title: bleibt")[1])
+    return re.findall(r"</?[a-z0-9]+(?: (?:href|src)=\"[^\"]*\")?", page.split("layout: bleibt")[1])
 
 
 PIECES = [

@@ -2,14 +2,17 @@
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multihead.documents import Markup, open_document
+from multihead.documents.front_matter import Entry
 from multihead.documents.markdown_blocks import blocks
 from multihead.documents.markdown_inline import inline_items
+from multihead.documents.splice import Span
 
 
 def translated(folder: Path, text: str) -> tuple[list[str], str]:
@@ -163,3 +166,82 @@ def test_every_sentence_of_any_extended_page_is_found_in_its_place(text: str) ->
             if "\n" not in raw and "\\" not in text and "|" not in text and raw.strip():
                 assert text[slice(*span)] == raw
     assert all(before.end <= after.start for before, after in pairwise(places))
+
+
+@pytest.mark.parametrize(
+    ("front", "text", "expected"),
+    [
+        ("title: a b", "X y", "title: X y"),
+        ("title: a # c", "x", "title: x # c"),
+        ('title: "a \\"b\\""', 'x "y"', 'title: "x \\"y\\""'),
+        ("title: 'it''s'", "x", "title: 'x'"),
+        ("title: 'a'", "it's", 'title: "it\'s"'),
+        ("description: a", "x: y", 'description: "x: y"'),
+        ("description: a", "x:y", "description: x:y"),
+        ("sidebar_label:  a  ", "- x", 'sidebar_label:  "- x"  '),
+        ("title: a", "x #y", 'title: "x #y"'),
+        ("title: a", "True", 'title: "True"'),
+        ("title: a", "3 Dinge", 'title: "3 Dinge"'),
+    ],
+)
+def test_titles_of_front_matter_are_translated(front: str, text: str, expected: str, tmp_path: Path) -> None:
+    page = f"---\nlayout: post\n{front}\ntags: [a, b]\n---\n\nc\n"
+    (tmp_path / "a.md").write_text(page, encoding="utf-8")
+    document = open_document(tmp_path / "a.md")
+    assert len(document.segments) == 2
+    written = document.rendered({0: Markup.of(text), 1: Markup.of("d")}).decode()
+    assert written == page.replace(front, expected).replace("\nc\n", "\nd\n")
+    (tmp_path / "b.md").write_text(written, encoding="utf-8")
+    assert open_document(tmp_path / "b.md").segments[0].source.text == text
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "title: |\n  a",
+        "title: >-\n  a",
+        "title: [a, b]",
+        "title:",
+        "nested:\n  title: a",
+        "title: &x a",
+        "titles: a",
+    ],
+)
+def test_other_front_matter_is_kept(front: str, tmp_path: Path) -> None:
+    segments, _ = translated(tmp_path, f"---\n{front}\n---\n\nc\n")
+    assert segments == ["c"]
+
+
+def test_titles_in_toml_are_translated(tmp_path: Path) -> None:
+    segments, page = translated(
+        tmp_path, '+++\ntitle = "a \\"b\\""\ndate = 2026-01-01\ndescription = \'c\'\n+++\nd\n'
+    )
+    assert segments == ['a "b"', "c", "d"]
+    assert page == '+++\ntitle = "A \\"B\\""\ndate = 2026-01-01\ndescription = \'C\'\n+++\nD\n'
+
+
+YAML = st.sampled_from(
+    [
+        *"a:#-'\"[]{}&*!|>%@`,?~=<é안\\ ",
+        ": ",
+        " #",
+        "true",
+        "null",
+        "2.5",
+        "2026-01-01",
+        "12:30",
+        ".inf",
+        "- ",
+    ]
+)
+
+
+@given(
+    st.lists(YAML, min_size=1, max_size=6).map("".join).map(str.strip).filter(bool),
+    st.sampled_from(["", "'", '"']),
+)
+@settings(max_examples=300, deadline=None)
+def test_any_title_is_read_by_yaml_as_it_was_meant(text: str, quote: str) -> None:
+    yaml: Any = pytest.importorskip("yaml")
+    spelled = Entry("title", "", Span(0, 0), quote).spelled(text)
+    assert yaml.safe_load(f"title: {spelled}\n") == {"title": text}

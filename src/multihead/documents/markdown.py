@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from multihead.documents.front_matter import entries
 from multihead.documents.inline import Inline, paired, trimmed
 from multihead.documents.markdown_blocks import Block, blocks
 from multihead.documents.markdown_inline import inline_items
@@ -32,13 +33,17 @@ _LOOSE = frozenset(
 class Markdown(TextDocument):
     """A Markdown file. Its segments are paragraphs, headings and table cells, each written on one line.
 
-    Code, HTML blocks, link targets, footnote marks and front matter are kept.
+    Code, HTML blocks, link targets, footnote marks and front matter but its titles and descriptions are kept.
     """
 
     kind = "markdown"
 
     def __init__(self, path: Path, text: Text) -> None:
         super().__init__(path, text)
+        self._front = list(entries(text.text))
+        for entry in self._front:
+            place = text.place(entry.span.start)
+            self._add(Segment(len(self.segments), Markup.of(entry.text.strip()), place, context=entry.key))
         self._contents: list[tuple[Block, Inline]] = []
         self._known: dict[str, Any] = {}
         for block in blocks(text.text, self._known):
@@ -50,9 +55,19 @@ class Markdown(TextDocument):
                 self._add(Segment(len(self.segments), inline.markup.collapsed(), place))
 
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
-        targets = {number: _outside(new.target.collapsed()) for number, new in translations.items()}
+        first = len(self._front)
+        front = [
+            Edit(self._front[number].span, [self._front[number].spelled(new.target.text)])
+            for number, new in translations.items()
+            if number < first
+        ]
+        targets = {
+            number: _outside(new.target.collapsed())
+            for number, new in translations.items()
+            if number >= first
+        }
         levels = {number: self._level(number, target) for number, target in targets.items()}
-        wanted = [_plain(targets.get(segment.number, segment.source)) for segment in self.segments]
+        wanted = [_plain(targets.get(segment.number, segment.source)) for segment in self.segments[first:]]
         edits: list[Edit[str]] = []
         for least in ESCAPE_LEVELS:
             edits = list(
@@ -61,13 +76,14 @@ class Markdown(TextDocument):
             # Parsed alone, each translation is right; in context it may start a table.
             text = spliced(self._text.text, edits)
             again = Markdown(self.path, Text(self._text.path, text, self._text.encoding))
-            if [_plain(segment.source) for segment in again.segments] == wanted:
+            if [_plain(segment.source) for segment in again.segments[first:]] == wanted:
                 break
+        yield from front
         yield from edits
 
     def _edits_at(self, targets: Mapping[int, Markup], levels: Mapping[int, int]) -> Iterator[Edit[str]]:
         for number, target in targets.items():
-            block, inline = self._contents[number]
+            block, inline = self._contents[number - len(self._front)]
             yield Edit(inline.span, self._parts(block, inline, target, levels[number]))
 
     def _parts(self, block: Block, inline: Inline, target: Markup, level: int) -> list[str | Span]:
@@ -99,7 +115,7 @@ class Markdown(TextDocument):
 
     def _level(self, number: int, target: Markup) -> int:
         """Return the lowest escape level at which a translation, parsed alone, is unchanged."""
-        block, inline = self._contents[number]
+        block, inline = self._contents[number - len(self._front)]
         wanted = [_shape(piece) for piece in target.pieces]
         for level in ESCAPE_LEVELS:
             text = "".join(

@@ -9,12 +9,12 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from multihead.documents.front_matter import FRONT
 from multihead.documents.markdown_containers import contain
 from multihead.documents.markdown_kept import keep, with_attributes
 from multihead.documents.splice import Span
 
 _LINE_END = re.compile(r"\r\n?|\n")
-_FRONT = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(?:[^\n]*\n)*?(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)")
 _CLOSING = re.compile(r"[ \t]+#+[ \t]*\Z")
 _PIPE = re.compile(r"(?<!\\)\|")
 
@@ -80,7 +80,7 @@ def blocks(text: str, known: MutableMapping[str, Any]) -> Iterator[Block]:
         text: the file.
         known: the parser's environment; link reference definitions are added.
     """
-    front = _FRONT.match(text)
+    front = FRONT.match(text)
     begin = front.end() if front else len(text) - len(text.removeprefix("\ufeff"))
     lines: list[Span] = []
     for found in _LINE_END.finditer(text, begin):
