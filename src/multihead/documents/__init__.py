@@ -70,6 +70,8 @@ KINDS = {
     ".ots": "ods",
     ".json": "json",
     ".arb": "json",
+    ".yml": "yaml",
+    ".yaml": "yaml",
     ".properties": "properties",
     ".md": "markdown",
     ".markdown": "markdown",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from multihead.documents.splice import Span
+from multihead.documents.yaml_scalars import is_plain, spelled
 
 FRONT = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(?:[^\n]*\n)*?(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)")
 """Front matter at the beginning of a file."""
@@ -19,12 +20,6 @@ _ENTRY = re.compile(
     r"(?=[ \t]*(?:[ \t]#[^\r\n]*)?\r?$)",
     re.MULTILINE,
 )
-_UNSAFE = re.compile(
-    r"[\s\[\]{}<>|*&!%#`@,?:\"'~=.+-]|.*(?::(?:\s|\Z)|\s#)|(?:true|false|null|yes|no|on|off)\Z|[\d.]",
-    re.IGNORECASE,
-)
-"""What YAML would read as something else than a text, if it is not in quotes."""
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 class Entry(NamedTuple):
@@ -37,12 +32,7 @@ class Entry(NamedTuple):
 
     def spelled(self, text: str) -> str:
         """Return another text as this value is written, in quotes where it needs them."""
-        text = _CONTROL.sub(" ", text)
-        if self.quote == "'" and "'" not in text:
-            return f"'{text}'"
-        if not self.quote and not _UNSAFE.match(text):
-            return text
-        return json.dumps(text, ensure_ascii=False)
+        return spelled(" ".join(text.split("\n")), self.quote)
 
 
 def entries(text: str) -> Iterator[Entry]:
@@ -60,5 +50,5 @@ def entries(text: str) -> Iterator[Entry]:
                 continue
         elif raw.startswith("'"):
             yield Entry(found["key"], raw[1:-1].replace("''", "'"), span, "'")
-        elif not toml and not _UNSAFE.match(raw):
+        elif not toml and is_plain(raw):
             yield Entry(found["key"], raw, span, "")

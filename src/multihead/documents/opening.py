@@ -25,6 +25,7 @@ from multihead.documents.vtt import WebVtt
 from multihead.documents.xhtml import XhtmlPage, xhtml_text
 from multihead.documents.xliff import Xliff
 from multihead.documents.xlsx import Workbook
+from multihead.documents.yaml_messages import MAX_YAML_BYTES, YamlMessages
 
 _ARCHIVES: dict[str, Callable[[Path], ArchiveDocument]] = {
     "docx": WordDocument,
@@ -41,6 +42,8 @@ _TEXTS: dict[str, Callable[[Path, Text], Document]] = {
     "markdown": Markdown,
     "notebook": Notebook,
 }
+_LARGEST = {"markdown": MAX_MARKDOWN_BYTES, "yaml": MAX_YAML_BYTES}
+"""Size limits of files whose parsers are slow."""
 
 
 def opened(
@@ -58,7 +61,7 @@ def opened(
         document = _ARCHIVES[kind](path)
         document.languages = source_language, target_language
         return document
-    data = read_bytes(path, MAX_MARKDOWN_BYTES if kind == "markdown" else MAX_BYTES)
+    data = read_bytes(path, _LARGEST.get(kind, MAX_BYTES))
     if kind == "po":
         return Catalogue(path, catalogue_text(data, path, encoding), target_language)
     if kind == "properties":
@@ -71,6 +74,8 @@ def opened(
         return Xliff(path, data, target_language)
     if kind == "tmx":
         return Tmx(path, data, source_language, target_language)
+    if kind == "yaml":
+        return YamlMessages(path, decoded(data, path, encoding), source_language, target_language)
     if kind == "json":
         return JsonMessages(path, decoded(data, path, encoding), target_language)
     return _TEXTS[kind](path, decoded(data, path, encoding))

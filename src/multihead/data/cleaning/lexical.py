@@ -201,7 +201,7 @@ def characters(lines: Sequence[str]) -> Side:
 def is_spelt(sources: Sequence[str], targets: Sequence[str]) -> bool:
     """Return True if one side is words or strings rather than sentences, and the other no long text.
 
-    Their pieces are rare or many, and what belongs together is told by their characters.
+    Their pieces are rare or many; their characters show what belongs together.
     """
     sizes = [
         (sum(map(len, lines)) / len(lines), sum(len(line.split()) for line in lines) / len(lines))
