@@ -13,7 +13,7 @@ nbformat: Any = pytest.importorskip("nbformat")
 
 
 def cell(kind: str, source: str | list[str]) -> dict[str, Any]:
-    code = {"outputs": [], "execution_count": None} if kind == "code" else {}
+    code: dict[str, Any] = {"outputs": [], "execution_count": None} if kind == "code" else {}
     return {
         "id": f"c{abs(hash(str(source))) % 10**6}",
         "cell_type": kind,
