@@ -77,6 +77,7 @@ def test_a_page_is_turned_with_its_language(page: str, languages: str, expected:
         ),
         ("de en", "<dc:language>de-DE</dc:language>", "<dc:language>en</dc:language>"),
         ("de en", "<dc:language>fr</dc:language>", "<dc:language>fr</dc:language>"),
+        ("de _", '<w:lang w:val="de-DE" w:eastAsia="ja-JP"/>', '<w:lang w:val="_" w:eastAsia="ja-JP"/>'),
         ("de qq", '<w:lang w:val="de-DE"/>', '<w:lang w:val="qq"/>'),
     ],
 )

@@ -4,10 +4,8 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-import langcodes
-
 from multihead.documents.document import languages_match
-from multihead.documents.writing import is_right_to_left, with_region
+from multihead.documents.writing import is_east_asian, is_right_to_left, with_region
 
 PARTS = re.compile(r"(?:\A|/)(?:styles|settings|presentation|content|meta|core)\.xml\Z")
 """Parts that name languages beside those with text."""
@@ -19,7 +17,6 @@ _ATTRIBUTE = re.compile(rb"(\s(?:\w+:)?)(val|eastAsia|bidi|lang)=([\"'])([A-Za-z
 _OPEN_NAMES = rb"(\s\w+:)(%s)(-asian|-complex|)=([\"'])([A-Za-z0-9-]*)\4"
 _OPEN_LANGUAGE = re.compile(_OPEN_NAMES % b"language")
 _OPEN_COUNTRY = re.compile(_OPEN_NAMES % b"country")
-_ASIAN = frozenset(("zh", "ja", "ko", "yue", "wuu"))
 
 
 def renamed(part: bytes, source: str, target: str) -> bytes:
@@ -77,7 +74,7 @@ def _open_document(element: bytes, source: str, target: str) -> bytes:
 def _serves(name: bytes, target: str) -> bool:
     """Return True if an attribute is for the script of the target."""
     if name in (b"eastAsia", b"asian"):
-        return langcodes.get(target).language in _ASIAN
+        return is_east_asian(target)
     return name in (b"bidi", b"complex") and is_right_to_left(target)
 
 

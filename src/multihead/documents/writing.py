@@ -1,9 +1,10 @@
-"""Direction in which a language is written, and the region that its code goes without saying."""
+"""Direction and script in which a language is written, and the region that goes without saying."""
 
 import langcodes
 
 _RIGHT_TO_LEFT = frozenset(("Adlm", "Arab", "Hebr", "Mand", "Nkoo", "Rohg", "Samr", "Syrc", "Thaa"))
 """Scripts by their codes of ISO 15924."""
+_EAST_ASIAN = frozenset(("zh", "ja", "ko", "yue", "wuu"))
 
 
 def is_right_to_left(language: str) -> bool:
@@ -11,6 +12,14 @@ def is_right_to_left(language: str) -> bool:
     try:
         return langcodes.get(language).maximize().script in _RIGHT_TO_LEFT
     except ValueError:  # a code of one's own
+        return False
+
+
+def is_east_asian(language: str) -> bool:
+    """Return whether office documents count a language among those of Chinese, Japanese and Korean script."""
+    try:
+        return langcodes.get(language).language in _EAST_ASIAN
+    except ValueError:
         return False
 
 
