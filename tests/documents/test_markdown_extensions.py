@@ -212,6 +212,20 @@ def test_other_front_matter_is_kept(front: str, tmp_path: Path) -> None:
     assert segments == ["c"]
 
 
+@pytest.mark.parametrize(
+    ("text", "segments"),
+    [
+        ("---\n## a\n\nb\n\n---\nc\n", ["a", "b", "c"]),
+        ("---\n\na b\n\n---\n", ["a b"]),
+        ("---\n# a comment\n\nlayout: b\n---\nc\n", ["c"]),
+        ("---\n---\nc\n", ["c"]),
+        ("---\r\na: b\r\n...\r\nc\r\n", ["c"]),
+    ],
+)
+def test_text_between_two_rules_is_no_front_matter(text: str, segments: list[str], tmp_path: Path) -> None:
+    assert translated(tmp_path, text)[0] == segments
+
+
 def test_titles_in_toml_are_translated(tmp_path: Path) -> None:
     segments, page = translated(
         tmp_path, '+++\ntitle = "a \\"b\\""\ndate = 2026-01-01\ndescription = \'c\'\n+++\nd\n'

@@ -8,7 +8,11 @@ from typing import NamedTuple
 from multihead.documents.splice import Span
 from multihead.documents.yaml_scalars import is_plain, spelled
 
-FRONT = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(?:[^\n]*\n)*?(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)")
+FRONT = re.compile(
+    r"\ufeff?(---|\+\+\+)[ \t]*\r?\n"
+    r"(?=(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:[\w\"'][^\n]*[:=]|\1|\.\.\.))"  # a key, not text between two rules
+    r"(?:[^\n]*\n)*?(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)"
+)
 """Front matter at the beginning of a file."""
 _KEYS = (
     "title|subtitle|description|summary|abstract|excerpt|linkTitle|linktitle|sidebar_label|nav_title|tagline"
