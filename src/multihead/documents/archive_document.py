@@ -1,20 +1,24 @@
 """Office documents: archives of XML parts with paragraphs, possibly nested."""
 
+import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from multihead.documents import office_languages
+from multihead.documents import office_direction, office_languages
 from multihead.documents.archive import Archive
 from multihead.documents.document import Document
 from multihead.documents.inline import Inline
 from multihead.documents.markup import Markup
 from multihead.documents.segment import Segment, Translation
 from multihead.documents.splice import Edit, Span, spliced
+from multihead.documents.writing import is_right_to_left
 from multihead.documents.xml_events import Event, xml_events
 from multihead.errors import UserError
 
+_DESCRIPTIONS = re.compile(f"{office_languages.PARTS.pattern}|{office_direction.PARTS.pattern}")
+"""Parts that say something of texts in others."""
 MAX_DEPTH = 30
 """Nesting limit of paragraphs, as in notes and text boxes."""
 
@@ -144,12 +148,21 @@ class ArchiveDocument(Document):
         changes = self._changes(translations)
         source, target = self.languages
         if changes and source and target:
-            for name in (*self._parts, *filter(office_languages.PARTS.search, self._archive.names)):
-                part = changes[name] if name in changes else self._archive.read(name)
-                renamed = office_languages.renamed(part, source, target)
-                if renamed != part:
-                    changes[name] = renamed
+            right_to_left = is_right_to_left(target)
+            turns = is_right_to_left(source) != right_to_left
+            for name in self._archive.names:
+                if not (name in self._parts or _DESCRIPTIONS.search(name)):
+                    continue
+                old = changes[name] if name in changes else self._archive.read(name)
+                part = office_languages.renamed(old, source, target)
+                part = self._turned(name, part, right_to_left) if turns else part
+                if part != old:
+                    changes[name] = part
         return self._archive.rewritten(changes)
+
+    def _turned(self, name: str, part: bytes, right_to_left: bool) -> bytes:
+        """Return a part written in the other direction."""
+        return office_direction.turned(part, right_to_left)
 
     def _changes(self, translations: Mapping[int, Translation]) -> dict[str, bytes]:
         """Return the parts that these translations change."""

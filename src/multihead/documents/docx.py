@@ -1,12 +1,25 @@
 """Word documents (.docx): body text, tables, headers, footers, notes and text boxes."""
 
+from collections.abc import Iterator
+
+from multihead.documents import word_direction
 from multihead.documents.office_content import Content, content_of
 from multihead.documents.office_package import OfficeDocument
 from multihead.documents.office_runs import Paragraph
+from multihead.documents.splice import Span
 from multihead.documents.xml_events import Event
 
 _TYPES = ("header+xml", "footer+xml", "footnotes+xml", "endnotes+xml")
 _WORD = ("wordprocessingml/2006/main", "ooxml/wordprocessingml/main")
+
+
+class WordContent(Content):
+    """The content of a paragraph of a Word document, whose runs name their direction."""
+
+    def _run(self, content: Span | str | bytes, properties: bytes | None) -> Iterator[bytes | Span]:
+        if properties is not None and isinstance(content, bytes):
+            properties = word_direction.directed(properties, content, self.prefix)
+        return super()._run(content, properties)
 
 
 class WordParagraph(Paragraph):
@@ -14,7 +27,7 @@ class WordParagraph(Paragraph):
 
     def content(self, end: int, place: str) -> Content | None:
         """Return its content at its end; None if it has no text."""
-        return content_of(self, end, place, Content)
+        return content_of(self, end, place, WordContent)
 
 
 class WordDocument(OfficeDocument):
@@ -26,6 +39,9 @@ class WordDocument(OfficeDocument):
         main = self._main_part(("wordprocessingml", "ms-word"), "text", "Word")
         others = [name for name in self._archive.names if self._types.get(name, "").endswith(_TYPES)]
         return [main, *others]
+
+    def _turned(self, name: str, part: bytes, right_to_left: bool) -> bytes:
+        return word_direction.turned(part, right_to_left) if name in self._parts else part
 
     def _opened(self, event: Event, data: bytes) -> WordParagraph | None:
         if event.name != "p" or not event.space.endswith(_WORD):

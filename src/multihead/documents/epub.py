@@ -1,5 +1,6 @@
 """E-books (.epub): chapters of XHTML in reading order, tables of contents, the title."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from multihead.documents.epub_package import DUBLIN_CORE, Package, packages
 from multihead.documents.odt import OdtParagraph
 from multihead.documents.segment import Translation
 from multihead.documents.splice import Edit
+from multihead.documents.writing import is_right_to_left
 from multihead.documents.xhtml import XhtmlPage, xhtml_text
 from multihead.documents.xml_events import Event, escaped, xml_encoding
 from multihead.errors import UserError
@@ -17,6 +19,7 @@ from multihead.errors import UserError
 _NCX = "http://www.daisy.org/z3986/2005/ncx/"
 _HIDDEN = frozenset(("docAuthor", "pageList"))
 """Elements of a table of contents whose texts are names of people, or numbers of pages."""
+_PROGRESSION = re.compile(r"""\s+page-progression-direction\s*=\s*(?:"[^"]*"|'[^']*')""")
 _TYPE = b"application/epub+zip"
 
 
@@ -90,4 +93,16 @@ class Book(ArchiveDocument):
                 if languages_match(source, named):
                     edit = Edit(span, [escaped(target).encode(encoding)])
                     edits.setdefault(package.name, []).append(edit)
+            if package.order and is_right_to_left(source) != is_right_to_left(target):
+                edits.setdefault(package.name, []).append(
+                    _turned(package.order, is_right_to_left(target), encoding)
+                )
         return edits
+
+
+def _turned(order: Event, right_to_left: bool, encoding: str) -> Edit[bytes]:
+    """Return the edit after which pages are turned from the other side (EPUB 3.3, sec. 5.7.1)."""
+    tag = _PROGRESSION.sub("", order.raw.decode(encoding))
+    if right_to_left:
+        tag = re.sub(r"(?=\s*/?>\Z)", ' page-progression-direction="rtl"', tag, count=1)
+    return Edit(order.span, [tag.encode(encoding)])

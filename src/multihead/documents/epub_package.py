@@ -27,12 +27,15 @@ class Package:
         pages: pages of XHTML in reading order, then those outside of it, such as the navigation.
         tables: tables of contents as EPUB 2 has them.
         languages: span and text of each language that it names.
+        order: the start tag around its chapters, which may say from which side pages are turned; None in
+            EPUB 2, where it may not.
     """
 
     name: str
     pages: list[str] = field(default_factory=list)
     tables: list[str] = field(default_factory=list)
     languages: list[tuple[Span, str]] = field(default_factory=list)
+    order: Event | None = None
 
 
 def packages(archive: Archive) -> list[Package]:
@@ -64,9 +67,13 @@ def _package(archive: Archive, name: str) -> Package:
     items: dict[str, tuple[str, str]] = {}
     spine: list[str] = []
     language: Event | None = None
-    text = ""
+    version = text = ""
     for event in _events(archive, name):
-        if event.kind == "start" and event.name == "item":
+        if event.kind == "start" and event.name == "package":
+            version = event.attributes.get("version", "")
+        elif event.kind == "start" and event.name == "spine" and not version.startswith(("1", "2")):
+            package.order = event
+        elif event.kind == "start" and event.name == "item":
             target = event.attributes.get("href", "")
             if "://" not in target:
                 part = archive.resolved(posixpath.dirname(name), target)
