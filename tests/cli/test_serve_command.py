@@ -18,16 +18,15 @@ from multihead import cli
 SUBTITLES = b"1\n00:00:01,000 --> 00:00:02,500\neins zwei\n"
 
 
-def translated_file(address: str, name: str, content: bytes) -> bytes:
-    """Upload a file and return its translation."""
+def translated_file(address: str, name: str, content: bytes) -> tuple[bytes, list[str]]:
+    """Upload a file and return its translation and the server's cautions."""
     body = f'--x\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode()
     headers = {"Content-Type": "multipart/form-data; boundary=x"}
     request = urllib.request.Request(f"{address}/translate_file", body + content + b"\r\n--x--\r\n", headers)
     with urllib.request.urlopen(request, timeout=60) as answer:
-        url = json.load(answer)["translatedFileUrl"]
-    with urllib.request.urlopen(url, timeout=60) as answer:
-        found: bytes = answer.read()
-    return found
+        accepted = json.load(answer)
+    with urllib.request.urlopen(accepted["translatedFileUrl"], timeout=60) as answer:
+        return answer.read(), accepted.get("cautions", [])
 
 
 def server(run: Path) -> "subprocess.Popen[bytes]":
@@ -52,7 +51,8 @@ def test_the_server_runs_until_it_is_told_to_end(trained: Path, capfdbinary: Cap
             body = json.dumps({"q": "eins\nzwei drei", "source": "de", "target": "en"}).encode()
             with urllib.request.urlopen(f"{address}/translate", body, timeout=60) as answer:
                 results = json.load(answer)["translatedText"]
-            document = translated_file(address, "letter.srt", SUBTITLES)
+            document, cautions = translated_file(address, "letter.srt", SUBTITLES)
+            _, other_cautions = translated_file(address, "page.html", b'<html lang="fr"><p>eins zwei')
             with urllib.request.urlopen(f"{address}/inspect?q=eins%20zwei", timeout=120) as answer:
                 assert "<!doctype html>" in answer.read().decode().lower()
         finally:
@@ -60,6 +60,10 @@ def test_the_server_runs_until_it_is_told_to_end(trained: Path, capfdbinary: Cap
         assert serving.wait(60) == 0
     assert document.startswith(b"1\n00:00:01,000 --> 00:00:02,500\n")
     assert b"eins" not in document
+    assert not cautions
+    assert other_cautions == [
+        "the document names fr as the language to translate from, the model translates from de"
+    ]
     (trained.parent / "two.de").write_text("eins\nzwei drei\n", encoding="utf-8")
     out, _ = run(capfdbinary, "translate", trained, "-i", trained.parent / "two.de", "--precision", "fp32")
     assert f"{results}\n" == out

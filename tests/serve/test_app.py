@@ -5,14 +5,13 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
-from serving import SLOW, post, reversing, send, service
+from serving import SLOW, post, reversing, send, service, upper
 from starlette.requests import ClientDisconnect, Request
 
 from multihead.errors import UserError
-from multihead.generation.text_translator import TextTranslator
 from multihead.serve.app import Serving
 from multihead.serve.corrections import HEADING, Corrections
 from multihead.serve.glossaries import Glossaries
@@ -24,12 +23,6 @@ from multihead.text.terms import Glossary, Term
 
 FORM = "application/x-www-form-urlencoded; charset=utf-8"
 MULTIPART = "multipart/form-data; boundary=x"
-
-
-def upper(translator: TextTranslator, direction: Direction, name: str, content: bytes) -> bytes:
-    if name.endswith(".po"):
-        raise UserError("malformed", place=name)
-    return content.upper()
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +181,7 @@ def test_a_correction_cut_by_a_power_failure_does_not_spoil_the_next(tmp_path: P
         Corrections(path)
 
 
-def upload(address: str, name: str, content: bytes) -> tuple[int, dict[str, str]]:
+def upload(address: str, name: str, content: bytes) -> tuple[int, dict[str, Any]]:
     fields = b'--x\r\nContent-Disposition: form-data; name="source"\r\n\r\nde\r\n'
     fields += b'--x\r\nContent-Disposition: form-data; name="target"\r\n\r\nen\r\n'
     file = f'--x\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode()
@@ -205,6 +198,8 @@ def test_a_document_is_translated_and_downloaded(address: str) -> None:
     assert (status, content) == (200, "ABC")
     assert headers["content-disposition"] == 'attachment; filename="letter _.en.txt"'
     assert send(f"{address}/download_file/nothing")[0] == 404
+    assert "cautions" not in answer
+    assert upload(address, "a.xlf", b"abc")[1]["cautions"] == ["names another language"]
     assert upload(address, "virus.exe", b"abc")[0] == 400
     assert upload(address, "messages.po", b"abc") == (
         400,

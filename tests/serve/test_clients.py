@@ -5,19 +5,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from serving import reversing, send
+from serving import reversing, send, upper
 
-from multihead.generation.text_translator import TextTranslator
 from multihead.serve.access import Keys, Rate
 from multihead.serve.app import Serving
 from multihead.serve.corrections import Corrections
-from multihead.serve.service import Direction
 
 KEY = "a-key-that-nobody-can-guess"
-
-
-def upper(translator: TextTranslator, direction: Direction, name: str, content: bytes) -> bytes:
-    return content.upper()
 
 
 @pytest.fixture(scope="module")

@@ -6,23 +6,17 @@ from typing import Any
 
 import hypothesis
 import pytest
-from serving import inspected, running, send, service
+from serving import inspected, running, send, service, upper
 from small_translators import small_translator
 
-from multihead.generation.text_translator import TextTranslator
 from multihead.serve.app import Serving, application
 from multihead.serve.handling import Limits
-from multihead.serve.service import Direction
 
 schemathesis: Any = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
 EXAMPLES = 8
 """Generated requests for each operation."""
 PAGE = {"/", "/assets/{name}", "/inspect", "/openapi.json"}
 """Routes that are not part of the API."""
-
-
-def upper(translator: TextTranslator, direction: Direction, name: str, content: bytes) -> bytes:
-    return content.upper()
 
 
 @pytest.fixture(scope="module")

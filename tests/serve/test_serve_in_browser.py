@@ -7,20 +7,14 @@ from typing import Any
 
 import pytest
 from browser import open_browser
-from serving import Reverser, running, service
+from serving import Reverser, running, service, upper
 from small_translators import trained_translator
 
-from multihead.generation.text_translator import TextTranslator
 from multihead.serve.app import Serving
 from multihead.serve.corrections import Corrections
 from multihead.serve.glossaries import Glossaries
 from multihead.serve.handling import Limits
-from multihead.serve.service import Direction
 from multihead.text.terms import Glossary, Term
-
-
-def upper(translator: TextTranslator, direction: Direction, name: str, content: bytes) -> bytes:
-    return content.upper()
 
 
 @pytest.fixture(scope="module")

@@ -75,6 +75,15 @@ def inspected(run: str, sentence: str) -> str:
     return f"<p>{run}: {len(sentence)}"
 
 
+def upper(
+    translator: TextTranslator, direction: Direction, name: str, content: bytes
+) -> tuple[bytes, list[str]]:
+    """Translate a document to capitals; an XLIFF file names another language."""
+    if name.endswith(".po"):
+        raise UserError("malformed", place=name)
+    return content.upper(), ["names another language"] if name.endswith(".xlf") else []
+
+
 @contextmanager
 def service(
     *pairs: tuple[str, str], seconds: float = 60.0, translator: Translator | None = None

@@ -215,17 +215,20 @@ def _directions(folder: str, options: Options, given: Mapping[str, str], queue: 
 
 def _translated_document(
     translator: TextTranslator, direction: Direction, name: str, content: bytes
-) -> bytes:
+) -> tuple[bytes, list[str]]:
+    """Return the translated document, and its cautions."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         output = path.with_stem(f"{path.stem}.translated")
         path.write_bytes(content)
         try:
-            translate_document(Request(path, output, direction.settings), translator, [direction.name])
+            summary = translate_document(
+                Request(path, output, direction.settings), translator, [direction.name]
+            )
         except UserError as error:
             place = (error.place or "").replace(f"{folder}/", "")  # a folder that clients never see
             raise UserError(error.fact, place=place or None, remedy=error.remedy) from None
-        return output.read_bytes()
+        return output.read_bytes(), summary.cautions
 
 
 def _sentence_inspector(device: str) -> Callable[[str, str], str]:

@@ -27,7 +27,7 @@ DETECT = ("q", "api_key")
 SUGGEST = ("q", "s", "source", "target", "api_key")
 TRANSLATE_FILE = ("file", "source", "target", "api_key")
 
-TranslateDocument = Callable[[TextTranslator, Direction, str, bytes], bytes]
+TranslateDocument = Callable[[TextTranslator, Direction, str, bytes], tuple[bytes, list[str]]]
 """Translates a document: translator, its direction, file name with its ending, content."""
 
 
@@ -151,15 +151,20 @@ class LibreTranslate:
         handling.spend(request, direction, len(upload.content))
         translate = self._translate_document
 
-        def translated(ticket: Ticket) -> bytes:
+        def translated(ticket: Ticket) -> tuple[bytes, list[str]]:
             return translate(for_request(direction, ticket), direction, path.name, upload.content)
 
         try:
-            content = await while_connected(request, self._service.run(translated, request.state.client))
+            content, cautions = await while_connected(
+                request, self._service.run(translated, request.state.client)
+            )
         except UserError as error:  # caused by the document
             raise RefusedError(400, str(error)) from None
         id = self._keep(f"{path.stem}.{direction.target}{path.suffix}", content)
-        return JSONResponse({"translatedFileUrl": str(request.url_for("download_file", id=id))})
+        answer: dict[str, object] = {"translatedFileUrl": str(request.url_for("download_file", id=id))}
+        if cautions:
+            answer["cautions"] = cautions
+        return JSONResponse(answer)
 
     def _keep(self, name: str, content: bytes) -> str:
         id = secrets.token_urlsafe(16)

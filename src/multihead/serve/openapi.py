@@ -222,7 +222,8 @@ def _file() -> Json:
         "source": CODE,
         "target": CODE,
     }
-    url = {"type": "object", "properties": {"translatedFileUrl": STRING}, "required": ["translatedFileUrl"]}
+    properties = {"translatedFileUrl": STRING, "cautions": {"type": "array", "items": STRING}}
+    url = {"type": "object", "properties": properties, "required": ["translatedFileUrl"]}
     found = _operation("Translate a document", {"200": _json("Where it can be downloaded", url)}, [501])
     found["requestBody"] = {
         "required": True,

@@ -53,14 +53,14 @@ async function translate(file, { source, target }) {
   form.append("source", source);
   form.append("target", target);
   try {
-    const { translatedFileUrl } = await upload("translate_file", form);
+    const { translatedFileUrl, cautions } = await upload("translate_file", form);
     const path = new URL(translatedFileUrl).pathname; // the same server, however it was reached
     const link = document.createElement("a");
     link.className = "plain strong";
     link.href = path.slice(1);
     link.download = "";
     link.textContent = t().download;
-    state.textContent = "";
+    state.textContent = (cautions ?? []).join("; ");
     busy.replaceWith(link);
   } catch (error) {
     state.textContent = error.message;
