@@ -232,6 +232,25 @@ def test_a_word_is_replaced_by_keyboard(browser: Any, modelled: str) -> None:
     page.close()
 
 
+def test_a_word_keeps_the_focus_while_words_are_made_anew(browser: Any, modelled: str) -> None:
+    one = Opened(browser, modelled, "#q=die+Hunde+schlafen")
+    one.output()
+    page = one.page
+    page.focus('#output .word[tabindex="0"]')
+    page.keyboard.press("ArrowRight")
+    start = page.evaluate("document.activeElement.dataset.start")
+    anew = "document.querySelector('#output .sentence').sentence.render()"
+    page.evaluate(anew)
+    assert page.evaluate("document.activeElement.dataset.start") == start
+    page.keyboard.press("Enter")
+    one.wait_for("document.activeElement.matches('#choices button')")
+    page.evaluate(anew)
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.dataset.start") == start
+    assert one.errors == []
+    page.close()
+
+
 def test_nothing_is_cut_off_on_a_phone(browser: Any, address: str) -> None:
     one = Opened(browser, address, "#q=" + "Ein+Wort.+" * 40, width=390, height=844)
     one.output()

@@ -9,7 +9,7 @@ let opener = null;
 /** Open the list for a word of a translation; `chosen` is called with the sentence's new text. */
 export async function openChoices(word, sentence, chosen) {
   close();
-  opener = word;
+  opener = { sentence, start: word.dataset.start }; // the word itself may be made anew meanwhile
   pending = new AbortController();
   popup.replaceChildren(line(t().searching));
   popup.hidden = false;
@@ -92,7 +92,7 @@ popup.addEventListener("keydown", (event) => {
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || popup.hidden) return;
   close();
-  opener?.focus();
+  opener?.sentence.focus(opener.start);
 });
 document.addEventListener("pointerdown", (event) => {
   if (!popup.hidden && !popup.contains(event.target)) close();

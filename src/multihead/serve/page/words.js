@@ -71,8 +71,9 @@ export class Sentence {
     this.render();
   }
 
-  /** Show the words: those of the model if they are known. */
+  /** Show the words: those of the model if they are known. The one in focus keeps it. */
   render() {
+    const inFocus = this.right.contains(document.activeElement) ? document.activeElement.dataset.start : null;
     const known = this.attention;
     const source = known ? inUnits(this.source, known.source) : segmented(this.source, this.languages[0]);
     const target = known ? inUnits(this.text, known.target) : segmented(this.text, this.languages[1]);
@@ -85,6 +86,16 @@ export class Sentence {
       if (known) word.style.setProperty("--doubt-alpha", doubt(known.probabilities[at]));
     });
     this.markTerms();
+    if (inFocus !== null) this.focus(inFocus);
+  }
+
+  /** Move the focus to the word of the translation that stands here, or to the last one before it. */
+  focus(start) {
+    const word = this.targetWords.findLast((one) => one && Number(one.dataset.start) <= Number(start));
+    if (!word) return;
+    for (const one of this.targetWords) if (one) one.tabIndex = -1;
+    word.tabIndex = 0;
+    word.focus({ preventScroll: true });
   }
 
   /** Mark the words of the glossary's terms, each with the other side's as its title. */
