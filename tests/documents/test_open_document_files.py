@@ -24,6 +24,7 @@ def test_texts_of_slides_are_segments(tmp_path: Path) -> None:
     document = opened(tmp_path, "a.odp", parts("odp"))
     assert [str(segment.source) for segment in document.segments] == [
         "Fußzeile & mehr",
+        "Bild",
         "Ein {1}neuer{/1} Titel",
         "Erster Punkt",
         "Darunter",
@@ -32,7 +33,7 @@ def test_texts_of_slides_are_segments(tmp_path: Path) -> None:
         "Notiz zu {1/}",
         "Ende{1/}שלום",
     ]
-    changed = content(document.rendered({0: "Footer <", 2: "First item"}))
+    changed = content(document.rendered({0: "Footer <", 3: "First item"}))
     expected = content(packed(parts("odp"))).replace("Fußzeile &amp; mehr", "Footer &lt;")
     assert changed == expected.replace("Erster Punkt", "First item")
 

@@ -41,6 +41,7 @@ def sources(document: Document) -> list[str]:
 def test_paragraphs_of_slides_are_segments_in_the_order_of_the_slides(tmp_path: Path) -> None:
     document = opened(tmp_path, DECK)
     assert sources(document) == [
+        "Bild",
         "Ein Titel",
         "Ein {1}fettes{/1} Wort, ein {2}Verweis{/2}{3/}auf{4/}Seite & {5/}",
         "In der <Gruppe>",
@@ -49,14 +50,14 @@ def test_paragraphs_of_slides_are_segments_in_the_order_of_the_slides(tmp_path: 
         "Eine Notiz",
         "안녕하세요.",
     ]
-    assert document.segments[5].place.endswith("a.pptx:ppt/notesSlides/notesSlide1.xml, paragraph 1")
+    assert document.segments[6].place.endswith("a.pptx:ppt/notesSlides/notesSlide1.xml, paragraph 1")
 
 
 def test_only_the_text_of_a_run_changes(tmp_path: Path) -> None:
     document = opened(tmp_path, DECK)
-    changed = member(document.rendered({3: "hello <world>"}), SLIDE)
+    changed = member(document.rendered({4: "hello <world>"}), SLIDE)
     assert changed == DECK[SLIDE].decode().replace("> שלום עולם <", "> hello &lt;world&gt; <")
-    changed = member(document.rendered({0: "A title"}), SLIDE)
+    changed = member(document.rendered({1: "A title"}), SLIDE)
     title = (
         '<a:p><a:r><a:rPr lang="de-DE" dirty="0"/><a:t>A title</a:t></a:r><a:endParaRPr lang="de-DE"/></a:p>'
     )
@@ -96,7 +97,7 @@ def test_strict_documents_and_any_prefix_are_read(prefix: str, tmp_path: Path) -
     strict = {n: changed(data) if n[0] != "[" and n[-3:] != "png" else data for n, data in DECK.items()}
     document = opened(tmp_path, strict)
     assert sources(document) == sources(opened(tmp_path, DECK))
-    assert f"<{prefix}t>Title</{prefix}t>" in member(document.rendered({0: "Title"}), SLIDE)
+    assert f"<{prefix}t>Title</{prefix}t>" in member(document.rendered({1: "Title"}), SLIDE)
 
 
 STRICT = r"http://purl.oclc.org/ooxml/\1"

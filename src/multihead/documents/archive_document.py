@@ -80,6 +80,8 @@ class ArchiveDocument(Document):
         self._parts: dict[str, bytes] = {}
         self._contents: dict[int, tuple[str, Content]] = {}
         """Part and content of each segment."""
+        self._reading = ""
+        """The part that is being read."""
         self._companions: dict[int, tuple[str, Edit[bytes]]] = {}
         """Edits elsewhere that the translation of a segment entails."""
         for name in self._text_parts():
@@ -102,6 +104,7 @@ class ArchiveDocument(Document):
         """Take note of the start of an element that is not hidden."""
 
     def _read(self, name: str) -> None:
+        self._reading = name
         data = self._parts[name]
         opened: list[tuple[OpenParagraph, int]] = []
         depth = count = 0
@@ -136,9 +139,12 @@ class ArchiveDocument(Document):
         place = self._place(name, count)
         content = paragraph.content(end.span.start, place)
         if content:
-            self._contents[len(self.segments)] = name, content
-            source = content.inline.markup.collapsed()
-            self._add(Segment(len(self.segments), source, place, max_length=self.max_length))
+            self._add_content(name, content, place)
+
+    def _add_content(self, name: str, content: Content, place: str) -> None:
+        self._contents[len(self.segments)] = name, content
+        source = content.inline.markup.collapsed()
+        self._add(Segment(len(self.segments), source, place, max_length=self.max_length))
 
     def _place(self, name: str, count: int) -> str:
         """Return the place of a paragraph in a part, counted from 1."""

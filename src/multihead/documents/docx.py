@@ -1,10 +1,11 @@
-"""Word documents (.docx): body text, tables, headers, footers, notes and text boxes."""
+"""Word documents (.docx): body text, tables, headers, footers, notes, text boxes and charts."""
 
 from collections.abc import Iterator
 
 from multihead.documents import word_direction
+from multihead.documents.archive_document import OpenParagraph
 from multihead.documents.office_content import Content, content_of
-from multihead.documents.office_package import OfficeDocument
+from multihead.documents.office_package import SHOWN, OfficeDocument
 from multihead.documents.office_runs import Paragraph
 from multihead.documents.splice import Span
 from multihead.documents.xml_events import Event
@@ -34,17 +35,18 @@ class WordDocument(OfficeDocument):
     """A Word document. Styles, images, link targets and comments are kept, and never opened."""
 
     kind = "docx"
+    program = "Word"
 
     def _text_parts(self) -> list[str]:
-        main = self._main_part(("wordprocessingml", "ms-word"), "text", "Word")
+        main = self._main_part(("wordprocessingml", "ms-word"), "text")
         others = [name for name in self._archive.names if self._types.get(name, "").endswith(_TYPES)]
-        return [main, *others]
+        return list(dict.fromkeys([main, *self._targets(main, SHOWN), *others]))
 
     def _turned(self, name: str, part: bytes, right_to_left: bool) -> bytes:
         return word_direction.turned(part, right_to_left) if name in self._parts else part
 
-    def _opened(self, event: Event, data: bytes) -> WordParagraph | None:
+    def _opened(self, event: Event, data: bytes) -> OpenParagraph | None:
         if event.name != "p" or not event.space.endswith(_WORD):
-            return None
-        self._refuse_other_encodings(data, "Word")
+            return super()._opened(event, data)
+        self._refuse_other_encodings(data)
         return WordParagraph(event, data)

@@ -12,6 +12,8 @@ from multihead.documents.xml_events import Event, escaped, xml_encoding
 from multihead.errors import UserError
 
 _TEXT = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
+_SVG = "urn:oasis:names:tc:opendocument:xmlns:svg-compatible:"
+_ALTERNATIVES = frozenset(("title", "desc"))
 _CONTAINERS = frozenset(("span", "a", "meta"))
 _SPACES = frozenset(("s", "tab", "line-break"))
 _LOOSE = frozenset(
@@ -141,6 +143,7 @@ class OpenDocument(ArchiveDocument):
         return event.name in _HIDDEN
 
     def _opened(self, event: Event, data: bytes) -> OdtParagraph | None:
-        if event.name not in ("p", "h") or event.space != _TEXT:
+        is_alternative = event.name in _ALTERNATIVES and event.space.startswith(_SVG)
+        if not (is_alternative or (event.name in ("p", "h") and event.space == _TEXT)):
             return None
         return OdtParagraph(xml_encoding(data))

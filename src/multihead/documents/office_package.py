@@ -1,4 +1,4 @@
-"""Packages of Office documents: content types and relationships of parts (ECMA-376, part 2)."""
+"""Packages of Office documents (ECMA-376, part 2): parts and their types, shapes, charts, pictures."""
 
 import posixpath
 import re
@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from multihead.documents.archive_document import ArchiveDocument
-from multihead.documents.xml_events import xml_encoding
+from multihead.documents.alternative_text import HAVE_ALTERNATIVES, alternative_texts
+from multihead.documents.archive_document import ArchiveDocument, OpenParagraph
+from multihead.documents.drawing import DrawingParagraph, is_paragraph
+from multihead.documents.odt import OdtParagraph
+from multihead.documents.xml_events import Event, xml_encoding
 from multihead.errors import UserError
 
+SHOWN = ("diagramData", "diagramDrawing", "chart", "chartEx")
+"""Kinds of parts with text that are shown in another. SmartArt is shown from a drawing of its data."""
+_CHART = ("drawingml/2006/chart", "ooxml/drawingml/chart")
 _RELATION = re.compile(rb"""\s[^\s=<>"'/:]+:id\s*=\s*["']([^"']*)["']""")
 
 
@@ -23,7 +29,14 @@ class Relationship(NamedTuple):
 
 
 class OfficeDocument(ArchiveDocument):
-    """A document of Office Open XML."""
+    """A document of Office Open XML. All have texts of shapes and charts, and alternative texts, alike."""
+
+    program = ""
+    """What opens it."""
+    copies_of_cells = True
+    """True if charts show copies of cells that stand in no sheet of the document."""
+    _holds_text = False
+    """True in a chart's copies of cells with text."""
 
     @cached_property
     def _types(self) -> dict[str, str]:
@@ -31,14 +44,14 @@ class OfficeDocument(ArchiveDocument):
         overrides = self._attributes("[Content_Types].xml", "Override")
         return {found.get("PartName", "").lstrip("/"): found.get("ContentType", "") for found in overrides}
 
-    def _main_part(self, spaces: Sequence[str], content: str, program: str) -> str:
+    def _main_part(self, spaces: Sequence[str], content: str) -> str:
         """Return the main part, with a type of one of these name spaces."""
         for name in self._archive.names:
             type_ = self._types.get(name, "")
             if ".main" in type_ and any(space in type_ for space in spaces):
                 return name
-        remedy = f"Is it a document of {program}'s? If so, save it again there."
-        raise UserError(f"no {content} of {program}'s in it", place=str(self.path), remedy=remedy)
+        remedy = f"Is it a document of {self.program}'s? If so, save it again there."
+        raise UserError(f"no {content} of {self.program}'s in it", place=str(self.path), remedy=remedy)
 
     def _related(self, part: str) -> dict[str, Relationship]:
         """Return the relationships of a part to parts of the document, by their ids."""
@@ -84,7 +97,26 @@ class OfficeDocument(ArchiveDocument):
                 listed.append((event.attributes, relationship.target))
         return listed
 
-    def _refuse_other_encodings(self, data: bytes, program: str) -> None:
+    def _entered(self, event: Event) -> None:
+        if event.name in HAVE_ALTERNATIVES:
+            place = f"{self.path}:{self._reading}:{event.line}"
+            for content in alternative_texts(event, place):
+                self._add_content(self._reading, content, place)
+
+    def _opened(self, event: Event, data: bytes) -> OpenParagraph | None:
+        if is_paragraph(event):
+            self._refuse_other_encodings(data)
+            return DrawingParagraph(event, data)
+        if not event.space.endswith(_CHART):
+            return None
+        if event.name.endswith(("Cache", "Lit")):
+            self._holds_text = self.copies_of_cells and "str" in event.name.lower()
+        if event.name != "v" or not self._holds_text:
+            return None
+        self._refuse_other_encodings(data)
+        return OdtParagraph("utf-8")
+
+    def _refuse_other_encodings(self, data: bytes) -> None:
         """Refuse a part in another encoding than UTF-8."""
         if not xml_encoding(data).lower().startswith("utf-8"):
-            raise UserError("not UTF-8", place=str(self.path), remedy=f"Save it again in {program}.")
+            raise UserError("not UTF-8", place=str(self.path), remedy=f"Save it again in {self.program}.")

@@ -1,10 +1,9 @@
-"""Excel workbooks (.xlsx): texts of cells, and of shapes on sheets."""
+"""Excel workbooks (.xlsx): texts of cells, and of shapes and charts on sheets."""
 
 from pathlib import Path
 
 from multihead.documents.archive_document import OpenParagraph
-from multihead.documents.drawing import DrawingParagraph, is_paragraph
-from multihead.documents.office_package import OfficeDocument
+from multihead.documents.office_package import SHOWN, OfficeDocument
 from multihead.documents.xlsx_cells import CellSet, CellText, Position, shared_cells
 from multihead.documents.xml_events import Event, xml_events
 
@@ -20,6 +19,8 @@ class Workbook(OfficeDocument):
     """
 
     kind = "xlsx"
+    program = "Excel"
+    copies_of_cells = False
     max_length = 32_767
 
     def __init__(self, path: Path) -> None:
@@ -38,7 +39,7 @@ class Workbook(OfficeDocument):
         super().__init__(path)
 
     def _text_parts(self) -> list[str]:
-        main = self._main_part(("spreadsheetml", "ms-excel"), "sheets", "Excel")
+        main = self._main_part(("spreadsheetml", "ms-excel"), "sheets")
         self._titles = {
             part: attributes.get("name", "") for attributes, part in self._listed(main, "sheet", "worksheet")
         }
@@ -48,7 +49,8 @@ class Workbook(OfficeDocument):
         names = list(self._shared) if self._cells else []
         for sheet in self._titles:
             names += [sheet] if b"inlineStr" in self._archive.read(sheet) else []
-            names += self._targets(sheet, ("drawing",))
+            for drawing in self._targets(sheet, ("drawing",)):
+                names += [drawing, *self._targets(drawing, SHOWN)]
         return list(dict.fromkeys(names))
 
     def _find_kept(self, main: str) -> None:
@@ -87,22 +89,20 @@ class Workbook(OfficeDocument):
         super()._read(name)
 
     def _entered(self, event: Event) -> None:
+        super()._entered(event)
         self._position.enter(event)
 
     def _hides(self, event: Event) -> bool:
         return event.name == "c" and (self._sheet in self._kept and self._position in self._kept[self._sheet])
 
     def _opened(self, event: Event, data: bytes) -> OpenParagraph | None:
-        if is_paragraph(event):
-            self._refuse_other_encodings(data, "Excel")
-            return DrawingParagraph(event, data)
         if event.name not in ("si", "is") or not event.space.endswith(_SHEET):
-            return None
+            return super()._opened(event, data)
         if event.name == "si":
             self._strings += 1
             if self._strings not in self._cells:
                 return None
-        self._refuse_other_encodings(data, "Excel")
+        self._refuse_other_encodings(data)
         return CellText(event, data)
 
     def _place(self, name: str, count: int) -> str:
