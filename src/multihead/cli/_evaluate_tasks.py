@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from multihead.data.tagged import generated_test_sentences, sentences_of
 from multihead.errors import UserError
 from multihead.generation.answerer import Answerer
 from multihead.generation.detector import Detector
+from multihead.generation.masked_likelihood import MaskedMeasure
 from multihead.generation.odd_one_out import OddOneOut
 from multihead.generation.picture_classifier import PictureClassifier
 from multihead.generation.tagger import Tagger
@@ -28,26 +29,29 @@ Results = Mapping[str, Any]
 """Scores by name, ready for JSON."""
 
 
-def run(folder: str, files: tuple[str, ...], *, json_: bool, device: str) -> int:
-    """Evaluate a run on files, or on the test sets of its recipe, and print the scores.
+def run(folders: Sequence[str], files: tuple[str, ...], *, json_: bool, device: str) -> int:
+    """Evaluate runs on files, or on the test sets of their recipes, and print the scores.
 
     Raises:
         UserError: there is no test set; a file cannot be read.
     """
-    task = Run.open(folder).task
-    found = TASKS[task](folder, files, device)
-    if not found:
-        fact = "no test set is named, and the run's recipe has none"
-        raise UserError(fact, place=folder, remedy="Give files with --src.")
+    found: dict[str, dict[str, Results]] = {}
+    for folder in folders:
+        found[folder] = TASKS[Run.open(folder).task](folder, files, device)
+        if not found[folder]:
+            fact = "no test set is named, and the run's recipe has none"
+            raise UserError(fact, place=folder, remedy="Give files with --src.")
     if json_:
-        print(json.dumps(found, indent=2, ensure_ascii=False))
+        one = found[folders[0]] if len(folders) == 1 else found
+        print(json.dumps(one, indent=2, ensure_ascii=False))
         return 0
     console = _console.output()
-    for name, scores in found.items():
-        console.print(f"{folder} on {name}:")
-        width = max(map(len, scores))
-        for label, value in scores.items():
-            console.print(f"  {label:{width}}  {_shown(value)}")
+    for folder, sets in found.items():
+        for name, scores in sets.items():
+            console.print(f"{folder} on {name}:")
+            width = max(map(len, scores))
+            for label, value in scores.items():
+                console.print(f"  {label:{width}}  {_shown(value)}")
     return 0
 
 
@@ -168,12 +172,27 @@ def _language(folder: str, files: tuple[str, ...], device: str) -> dict[str, Res
     }
 
 
+def _masked(folder: str, files: tuple[str, ...], device: str) -> dict[str, Results]:
+    if not files:
+        return {}
+    found = MaskedMeasure.load(folder, device).measure(files)
+    counts = {
+        "texts": found.texts,
+        "empty": found.empty,
+        "cut off": found.cut,
+        "unknown tokens": found.unknown,
+    }
+    scores = {"masked tokens": found.masked, "perplexity": found.perplexity, "accuracy": found.accuracy}
+    return {files[0]: {**counts, **scores}}
+
+
 TASKS: Mapping[str, Callable[[str, tuple[str, ...], str], dict[str, Results]]] = {
     "classification": _classification,
     "tagging": _tagging,
     "spans": _spans,
     "pictures": _pictures,
     "language": _language,
+    "masked": _masked,
     "detection": _detection,
     "sets": _odd_ones,
 }

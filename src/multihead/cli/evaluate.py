@@ -8,14 +8,14 @@
     multihead evaluate runs/shapes --json
     multihead evaluate runs/gpt --src text.txt
 
-Also language models, classifiers of texts and images, taggers, models of
-answers, object detectors and models of sets: perplexity, accuracy, F1, exact
-match, or COCO's average precision. --src names a text, a TSV or CoNLL file, a
-folder in COCO's format (or its JSON file, with the folder of the images as
---tgt), or labelled images. The default test sets are those of the run's
-recipe. Two runs are compared, with a test of significance (paired bootstrap).
---ensemble evaluates all runs as one system, as `multihead translate` uses
-them.
+Also language models, masked ones too, classifiers of texts and images,
+taggers, models of answers, object detectors and models of sets: perplexity,
+accuracy, F1, exact match, or COCO's average precision. --src names a text, a
+TSV or CoNLL file, a folder in COCO's format (or its JSON file, with the folder
+of the images as --tgt), or labelled images. The default test sets are those of
+the run's recipe. Several runs are evaluated one after the other; two
+translators are compared, with a test of significance (paired bootstrap).
+--ensemble evaluates all as one system, as `multihead translate` uses them.
 """
 
 import json
@@ -106,7 +106,11 @@ def main(arguments: Sequence[str]) -> int:
     options, given = _options.read_with_keys(
         Options, arguments, sections=("search", "data"), short="search", used=USED
     )
-    if len(options.runs) == 1 and (task := Run.open(options.runs[0]).task) in _evaluate_tasks.TASKS:
+    found_tasks = sorted({Run.open(folder).task for folder in options.runs})
+    if len(found_tasks) > 1:
+        fact = f"models for {' and '.join(map(tasks.work, found_tasks))}"
+        raise UserError(fact, place=", ".join(options.runs), remedy="Evaluate each by a command of its own.")
+    if (task := found_tasks[0]) in _evaluate_tasks.TASKS:
         return _evaluate_other(options, given, task)
     _refuse_without_effect(options, given)
     sets: list[TestSet] = []
@@ -160,7 +164,7 @@ def _evaluate_other(options: Options, given: Mapping[str, str], task: str) -> in
     for key in given:
         raise without_effect(f"--{key}", reason)
     files = tuple(filter(None, (options.src, options.tgt)))
-    return _evaluate_tasks.run(options.runs[0], files, json_=options.json, device=options.device)
+    return _evaluate_tasks.run(options.runs, files, json_=options.json, device=options.device)
 
 
 def _refuse_without_effect(options: Options, given: Mapping[str, str]) -> None:

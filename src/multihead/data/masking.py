@@ -1,12 +1,13 @@
 """Batches for BERT's pre-training: masked tokens and next-sentence pairs (Devlin et al. 2019, sec. 3.1)."""
 
+from typing import Any, Protocol
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from multihead import randomness
 from multihead.data.plan import Indices
-from multihead.data.store import TokenStore
 from multihead.data.text_batches import Parts, as_input
 from multihead.text.masking import mask_id
 from multihead.text.tokenizer import Tokenizer
@@ -14,6 +15,16 @@ from multihead.text_batch import MaskedBatch
 
 REPLACED, RANDOM = 0.8, 0.1
 """Fractions of the selected tokens that become [MASK] and a random token; the rest stay unchanged."""
+
+
+class Texts(Protocol):
+    """Texts as token ids, such as a store."""
+
+    def __len__(self) -> int: ...
+
+    def source(self, row: int) -> NDArray[Any]:
+        """Return the ids of a text, (N,)."""
+        ...
 
 
 class MaskedBatches:
@@ -30,7 +41,7 @@ class MaskedBatches:
 
     def __init__(
         self,
-        store: TokenStore,
+        store: Texts,
         tokenizer: Tokenizer,
         *,
         max_length: int,
