@@ -15,6 +15,7 @@ from multihead.text.corpus import check_sides
 from multihead.text.symbols import ALL_STANDARD, STANDARD
 from multihead.workflows.resolve_recipe import DURATION_KEYS
 from multihead.workflows.suggest import measure_corpus, suggest_settings
+from multihead.workflows.suggest.extended import own_defaults, sized_as
 from multihead.workflows.suggested_recipe import Files
 from multihead.workflows.without_effect import refuse_keys, refuse_without_effect
 
@@ -121,7 +122,8 @@ def _suggested(first: Recipe[Settings], given: Mapping[str, object]) -> Mapping[
     )
     steps = first.training.steps if "training.steps" in given else None
     optimizer = first.training.optimizer if "training.optimizer" in given else None
-    fresh = dict(suggest_settings(whole, steps, optimizer, first.kind))
+    fresh = dict(suggest_settings(whole, steps, optimizer, sized_as(first)))
+    fresh = {key: value for key, value in fresh.items() if key not in own_defaults(first)}
     size = fresh["tokenizer.vocab_size"]
     if not first.tokenizer.file and "tokenizer.vocab_size" not in given and isinstance(size, int):
         fresh["tokenizer.symbols"] = (ALL_STANDARD,)

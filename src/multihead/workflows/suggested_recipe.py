@@ -12,6 +12,7 @@ from multihead.settings import DataSettings, Settings
 from multihead.text.bpe_dropout import supports_dropout
 from multihead.text.symbols import ALL_STANDARD, STANDARD
 from multihead.workflows.suggest import Asked, Suggestion, alternative, measure, suggest, within_time
+from multihead.workflows.suggest.extended import own_defaults, sized_as
 from multihead.workflows.suggest.profile import CorpusProfile
 from multihead.workflows.suggest.sizes import tokens
 from multihead.workflows.update_speed import tokens_per_second
@@ -95,7 +96,7 @@ def _fresh(
     settings: Mapping[str, object], first: Recipe[Settings], given: Mapping[str, object]
 ) -> dict[str, object]:
     """Return the suggested settings, without those that files or given settings decide."""
-    fresh = dict(settings)
+    fresh = {key: value for key, value in settings.items() if key not in own_defaults(first)}
     if first.data.valid_source:
         del fresh["data.valid_fraction"]
     if "tokenizer.vocab_size" in given:
@@ -135,7 +136,7 @@ def _asked(first: Recipe[Settings], given: Mapping[str, object]) -> Asked:
         joint = True
     target = settings.kinds[1] if "tokenizer.target_kind" in given else ""
     return Asked(
-        model=first.kind,
+        model=sized_as(first),
         kind=kind,
         target_kind=target,
         joint=joint,
