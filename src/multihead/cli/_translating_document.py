@@ -1,6 +1,6 @@
-"""``multihead translate RUN FILE``: translation of a document, and its summary."""
+"""``multihead translate RUN FILE ...``: translation of documents and folders of them, and its summary."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,21 +10,21 @@ from multihead.documents import KINDS, open_document
 from multihead.documents.document import best_language
 from multihead.errors import UserError
 from multihead.generation.text_translator import TextTranslator
-from multihead.workflows.translating_documents import Request, Summary, translate_document
+from multihead.run.names import MODEL, RECIPE, WEIGHTS
+from multihead.workflows.translating_documents import Request, Summary, identity, translate_document
+from multihead.workflows.translating_folders import finished, planned
 
 
-def split_arguments(names: Sequence[str]) -> tuple[tuple[str, ...], Path | None]:
-    """Split positional arguments into run folders and at most one document, the last.
+def split_arguments(names: Sequence[str]) -> tuple[tuple[str, ...], list[Path]]:
+    """Split positional arguments into run folders and documents; later folders without a model are of them."""
 
-    Raises:
-        UserError: several documents; a name that is neither.
-    """
-    folders = [name for name in names if Path(name).is_dir() or Path(name).suffix.lower() not in KINDS]
-    documents = [name for name in names if name not in folders]
-    if len(documents) > 1:
-        remedy = "Translate them one by one."
-        raise UserError(f"{len(documents)} documents were given", place=documents[1], remedy=remedy)
-    return tuple(folders), Path(documents[0]) if documents else None
+    def is_document(number: int, path: Path) -> bool:
+        if path.is_dir():
+            return number > 0 and not any((path / name).exists() for name in (RECIPE, MODEL, WEIGHTS))
+        return path.suffix.lower() in KINDS
+
+    documents = [name for number, name in enumerate(names) if is_document(number, Path(name))]
+    return tuple(name for name in names if name not in documents), [Path(name) for name in documents]
 
 
 def named_target(path: Path, languages: Iterable[str], encoding: str | None) -> str | None:
@@ -45,6 +45,47 @@ def translate(request: Request, translator: TextTranslator, folders: Sequence[st
     with counted(f"translating {request.path.name}") as progress:
         summary = translate_document(request, translator, folders, progress=progress, caution=caution)
     show(summary, request.output)
+
+
+def translate_all(
+    documents: Sequence[Path],
+    output: Path | None,
+    request_of: Callable[[Path, Path], Request],
+    translator: TextTranslator,
+    folders: Sequence[str],
+) -> int:
+    """Translate several documents, and print a summary of each; return the exit status.
+
+    A document that cannot be translated is reported, and the others are translated.
+    """
+    console = _console.messages()
+    plan = planned(documents, output, translator.target_language)
+    failed = before = 0
+    with finished(plan.root) as done:
+        for path, to in plan.documents:
+            try:
+                request = request_of(path, to)
+                key = identity(request, translator, folders)
+                if done.has(to, key):
+                    before += 1
+                    continue
+                to.parent.mkdir(parents=True, exist_ok=True)
+                translate(request, translator, folders)
+                done.add(to, key)
+            except UserError as error:
+                console.print(f"multihead: {error}", style="red")
+                failed += 1
+        if not failed:
+            done.clear()
+    if before:
+        console.print(f"{before:,} documents were finished by an earlier command")
+    if plan.others:
+        most = sorted(plan.others.items(), key=lambda found: (-found[1], found[0]))[:5]
+        endings = ", ".join(f"{count:,} {ending}" for ending, count in most)
+        console.print(f"{plan.others.total():,} other files were left out: {endings}")
+    if failed:
+        console.print(f"{failed:,} of {len(plan.documents):,} documents were not translated", style="red")
+    return 1 if failed else 0
 
 
 def show(summary: Summary, output: Path) -> None:

@@ -5,6 +5,7 @@
     multihead translate runs/many --to fr < text.de
     multihead translate runs/de-en letter.docx -o letter.en.docx
     multihead translate runs/de-en app.po -o app.en.po --tm old.tmx
+    multihead translate runs/de-en manual/ -o manual.en
 
 Lines: it reads standard input or -i and writes standard output or -o, one
 output line per input line. A line of several sentences is split for the model
@@ -18,6 +19,7 @@ tabs; the score is the log-probability divided by the length penalty. --n-best,
 
 Documents: txt, md, ipynb, html, epub, docx, pptx, xlsx, odt, odp, ods, srt,
 vtt, po, xliff, tmx, json, yml, properties. All but the text stays as it is;
+Of a folder, all documents in it are translated into another folder.
 docs/documents.md says more. An interrupted command resumes when it is repeated.
 """
 
@@ -25,6 +27,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice, repeat
 from pathlib import Path
 from typing import Annotated, Literal
@@ -37,7 +40,7 @@ from multihead.cli._effect import refuse_options
 from multihead.cli._parts import join_parts, open_parts, translate_part
 from multihead.cli._ray import translate_on_ray
 from multihead.cli._searching import Precision, search_settings
-from multihead.cli._translating_document import named_target, split_arguments, translate
+from multihead.cli._translating_document import named_target, split_arguments, translate, translate_all
 from multihead.cli._translating_lines import ByLine, BySentence
 from multihead.cli._writing import same_file, write
 from multihead.documents import KINDS, conversion
@@ -64,14 +67,15 @@ class Options:
     runs: Annotated[
         tuple[str, ...],
         tyro.conf.Positional,
-        tyro.conf.arg(metavar="RUN [RUN ...] [DOCUMENT]", help_behavior_hint=""),
+        tyro.conf.arg(metavar="RUN [RUN ...] [DOCUMENT ...]", help_behavior_hint=""),
     ]
-    """Run folder(s), and a document to translate."""
+    """Run folder(s), and documents to translate, or folders of them."""
     input: Annotated[_options.File, tyro.conf.arg(aliases=["-i"])] = None
     """Text file with one sentence per line, plain or compressed. (default: standard input)"""
     output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
     """Output file, which appears when it is complete. (default: standard output;
-    of a document: its name with the target language, letter.en.docx)"""
+    of a document: its name with the target language, letter.en.docx)
+    Folder for several documents, or for the translation of a folder."""
     to: _directions.To = None
     """Target language, for a model of several directions."""
     of: _directions.From = None
@@ -110,7 +114,8 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options, given = _options.read_with_keys(Options, arguments, sections=("search",), short="search")
-    runs, document = split_arguments(options.runs)
+    runs, documents = split_arguments(options.runs)
+    document = documents[0] if documents else None
     if not runs:
         raise UserError("no run folder was given", remedy="Usage: multihead translate RUN < text")
     for folder in runs[1:]:
@@ -131,6 +136,7 @@ def main(arguments: Sequence[str]) -> int:
     search = search_settings(runs[0], given)
     refuse_other_methods(given, search.method)
     _refuse_without_effect(options, document, search)
+    several = len(documents) > 1 or bool(document and document.is_dir())
     parts = open_parts(options, search) if options.part or options.join or options.engine else None
     if parts and options.engine:
         translate_on_ray(arguments, len(parts.blocks))
@@ -141,11 +147,14 @@ def main(arguments: Sequence[str]) -> int:
     memory.keep_memory()
     translator = load_translator(*runs, device=options.device, precision=options.precision)
     to = options.to
-    if document and to is None and translator.directions is not None:
+    if document and not several and to is None and translator.directions is not None:
         encoding = None if options.encoding == "utf-8" else options.encoding
         to = named_target(document, translator.directions.targets, encoding)
     translator = _directions.directed(translator, to, options.of, options.tags, zero_shot=options.zero_shot)
     texts = TextTranslator.of_runs(translator, *runs)
+    if several:
+        root = Path(options.output) if options.output else None
+        return translate_all(documents, root, partial(_request, options, search=search), texts, runs)
     if document:
         output = Path(options.output) if options.output else default_output(document, texts.target_language)
         translate(_request(options, document, output, search), texts, runs)

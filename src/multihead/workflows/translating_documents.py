@@ -124,7 +124,7 @@ def translate_document(
             summary.from_memory += 1
         else:
             pending.append(segment)
-    with Journal(request.output, _key(request, translator, folders)) as journal:
+    with Journal(request.output, identity(request, translator, folders)) as journal:
         by_number = {segment.number: segment for segment in pending}
         for record in _valid(journal.records, by_number):
             _count(summary, by_number.pop(record["number"]), record, translations)
@@ -176,7 +176,7 @@ def _refuse_output(request: Request) -> None:
         raise UserError("no such folder", place=str(request.output.parent), remedy="Make it first.")
 
 
-def _key(request: Request, translator: TextTranslator, folders: Sequence[str | Path]) -> str:
+def identity(request: Request, translator: TextTranslator, folders: Sequence[str | Path]) -> str:
     """Return a digest of everything that the translation depends on."""
     read_files = [request.path, *filter(None, (request.memory, request.glossary))]
     models = [Path(folder) / name for folder in folders for name in (MODEL, WEIGHTS)]

@@ -1,0 +1,154 @@
+"""``multihead translate RUN FOLDER`` and several documents in one command."""
+
+from pathlib import Path
+
+import pytest
+from command_line import Captured, fail, run
+
+from multihead import cli
+from multihead.documents import open_document
+from multihead.workflows import translating_folders
+from multihead.workflows.translating_folders import planned
+
+
+@pytest.fixture
+def manual(tmp_path: Path) -> Path:
+    """A folder of documents, and of files that are none."""
+    folder = tmp_path / "manual"
+    (folder / "deep" / "er").mkdir(parents=True)
+    (folder / ".git").mkdir()
+    (folder / "a.md").write_text("# eins zwei\n", encoding="utf-8")
+    (folder / "deep" / "b.txt").write_text("drei\n", encoding="utf-8")
+    (folder / "deep" / "er" / "c.json").write_text('{"key": "vier"}', encoding="utf-8")
+    (folder / ".git" / "d.txt").write_text("eins\n", encoding="utf-8")
+    (folder / "picture.PNG").write_bytes(b"\x89PNG")
+    (folder / "Makefile").write_text("all:\n", encoding="utf-8")
+    return folder
+
+
+def texts(folder: Path) -> dict[str, list[str]]:
+    """Return the texts of all documents below a folder."""
+    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {
+        path.relative_to(folder).as_posix(): [one.source.text for one in open_document(path).segments]
+        for path in found
+    }
+
+
+def test_a_folder_is_translated_into_another(trained: Path, manual: Path, capfdbinary: Captured) -> None:
+    _, messages = run(capfdbinary, "translate", trained, manual)
+    made = manual.parent / "manual.en"
+    assert list(texts(made)) == ["a.md", "deep/b.txt", "deep/er/c.json"]
+    assert texts(made)["a.md"] != ["eins zwei"]
+    assert (made / "deep" / "er" / "c.json").read_text().startswith('{"key": "')
+    assert "2 other files were left out: 1 .png, 1 Makefile" in messages
+    assert sorted(path.name for path in manual.parent.iterdir() if "manual" in path.name) == [
+        "manual",
+        "manual.en",
+    ]
+
+    one = trained.parent / "a.en.md"
+    run(capfdbinary, "translate", trained, manual / "a.md", "-o", one)
+    assert one.read_bytes() == (made / "a.md").read_bytes()
+
+
+def test_one_broken_document_does_not_stop_the_others_and_the_rest_is_not_repeated(
+    trained: Path, manual: Path, capfdbinary: Captured
+) -> None:
+    (manual / "b.docx").write_bytes(b"PK, but no archive")
+    assert cli.main(["translate", str(trained), str(manual)]) == 1
+    messages = capfdbinary.readouterr().err.decode()
+    assert "b.docx: a damaged archive" in messages
+    assert "1 of 4 documents were not translated" in messages
+    made = manual.parent / "manual.en"
+    assert list(texts(made)) == ["a.md", "deep/b.txt", "deep/er/c.json"]
+    (made / "a.md").write_text("# mended by hand\n", encoding="utf-8")
+    (manual / "deep" / "b.txt").write_text("vier\n", encoding="utf-8")
+
+    (manual / "b.docx").unlink()
+    _, messages = run(capfdbinary, "translate", trained, manual)
+    assert "2 documents were finished by an earlier command" in messages
+    assert (made / "a.md").read_text() == "# mended by hand\n"
+    assert not (manual.parent / ".manual.en.progress").exists()
+    run(capfdbinary, "translate", trained, manual)
+    assert (made / "a.md").read_text() != "# mended by hand\n"
+
+
+def test_another_setting_translates_all_again(trained: Path, manual: Path, capfdbinary: Captured) -> None:
+    (manual / "b.docx").write_bytes(b"PK, but no archive")
+    assert cli.main(["translate", str(trained), str(manual)]) == 1
+    capfdbinary.readouterr()
+    assert cli.main(["translate", str(trained), str(manual), "--beam-size", "2"]) == 1
+    assert "finished by an earlier command" not in capfdbinary.readouterr().err.decode()
+
+
+def test_several_documents_are_named_after_the_language_or_go_to_a_folder(
+    trained: Path, manual: Path, capfdbinary: Captured
+) -> None:
+    run(capfdbinary, "translate", trained, manual / "a.md", manual / "deep" / "b.txt")
+    assert (manual / "a.en.md").exists()
+    assert (manual / "deep" / "b.en.txt").exists()
+    out = manual.parent / "all"
+    run(capfdbinary, "translate", trained, manual / "a.md", manual / "deep", "-o", out)
+    assert list(texts(out)) == ["a.md", "deep/b.en.txt", "deep/b.txt", "deep/er/c.json"]
+
+
+def test_a_folder_inside_its_own_translation_is_not_read(manual: Path) -> None:
+    out = manual / "en"
+    out.mkdir()
+    (out / "old.md").write_text("old", encoding="utf-8")
+    plan = planned([manual], out, "en")
+    assert [to.relative_to(out).as_posix() for _, to in plan.documents] == [
+        "a.md",
+        "deep/b.txt",
+        "deep/er/c.json",
+    ]
+
+
+def test_links_and_hidden_files_are_left_out(manual: Path) -> None:
+    (manual / "link.txt").symlink_to(manual / "deep" / "b.txt")
+    (manual / "loop").symlink_to(manual)
+    (manual / ".hidden.txt").write_text("x", encoding="utf-8")
+    assert len(planned([manual], None, "en").documents) == 3
+
+
+@pytest.mark.parametrize(
+    ("folder", "expected"), [("manual", "manual.en"), ("v1.2", "v1.2.en"), ("a b", "a b.en")]
+)
+def test_a_translation_is_named_after_its_folder(folder: str, expected: str, tmp_path: Path) -> None:
+    (tmp_path / folder).mkdir()
+    (tmp_path / folder / "a.md").write_text("x", encoding="utf-8")
+    assert planned([tmp_path / folder], None, "en").root == tmp_path / expected
+
+
+def test_what_cannot_be_planned_is_refused(trained: Path, manual: Path, capfdbinary: Captured) -> None:
+    def refused(*names: object) -> str:
+        return fail(capfdbinary, "translate", trained, *names)
+
+    empty = manual.parent / "empty"
+    empty.mkdir()
+    assert "no document in it. Documents end in" in refused(empty)
+    assert "the output would overwrite the documents" in refused(manual, "-o", manual)
+    assert "the output would overwrite the documents" in refused(
+        manual / "a.md", manual / "deep", "-o", manual
+    )
+    assert "a file. Name a folder" in refused(manual, "-o", manual / "a.md")
+    assert "no such folder" in refused(manual, "-o", manual / "x" / "y")
+    assert "Name a folder for all of them: -o FOLDER." in refused(manual, manual / "a.md")
+    assert "2 documents would be written to it" in refused(
+        manual / "a.md", manual / "deep" / ".." / "a.md", "-o", manual.parent / "out"
+    )
+    assert "it has no effect on a document" in refused(manual, "--scores")
+    half = manual.parent / "half"
+    half.mkdir()
+    (half / "model.json").write_text("{}", encoding="utf-8")
+    assert "half: not a run folder" in refused(half)
+
+
+def test_a_second_command_on_the_same_folder_is_refused(
+    trained: Path, manual: Path, capfdbinary: Captured
+) -> None:
+    with translating_folders.finished(manual.parent / "manual.en"):
+        assert "another process is translating into the same" in fail(
+            capfdbinary, "translate", trained, manual
+        )
