@@ -16,7 +16,7 @@ from multihead.workflows.translating_folders import finished, planned
 
 
 def split_arguments(names: Sequence[str]) -> tuple[tuple[str, ...], list[Path]]:
-    """Split positional arguments into run folders and documents; later folders without a model are of them."""
+    """Split positional arguments into run folders, and documents or folders of them, which follow."""
 
     def is_document(number: int, path: Path) -> bool:
         if path.is_dir():
