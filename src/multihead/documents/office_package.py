@@ -32,7 +32,7 @@ class OfficeDocument(ArchiveDocument):
     """A document of Office Open XML. All have texts of shapes and charts, and alternative texts, alike."""
 
     program = ""
-    """What opens it."""
+    """The program that opens it."""
     copies_of_cells = True
     """True if charts show copies of cells that stand in no sheet of the document."""
     _holds_text = False

@@ -15,7 +15,7 @@ from multihead.workflows.translating_documents import default_output
 
 @dataclass
 class Plan:
-    """What is translated to where.
+    """Documents and their outputs.
 
     Attributes:
         documents: (document, output).
