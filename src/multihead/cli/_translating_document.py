@@ -53,13 +53,15 @@ def translate_all(
     request_of: Callable[[Path, Path], Request],
     translator: TextTranslator,
     folders: Sequence[str],
+    *,
+    tables: bool,
 ) -> int:
     """Translate several documents, and print a summary of each; return the exit status.
 
     A document that cannot be translated is reported, and the others are translated.
     """
     console = _console.messages()
-    plan = planned(documents, output, translator.target_language)
+    plan = planned(documents, output, translator.target_language, tables=tables)
     failed = before = 0
     with finished(plan.root) as done:
         for path, to in plan.documents:

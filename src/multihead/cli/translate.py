@@ -43,7 +43,7 @@ from multihead.cli._searching import Precision, search_settings
 from multihead.cli._translating_document import named_target, split_arguments, translate, translate_all
 from multihead.cli._translating_lines import ByLine, BySentence
 from multihead.cli._writing import same_file, write
-from multihead.documents import KINDS, conversion
+from multihead.documents import KINDS, TABLES, conversion
 from multihead.errors import UserError
 from multihead.generation.loading import load_translator
 from multihead.generation.text_translator import TextTranslator
@@ -98,6 +98,9 @@ class Options:
     """Translation memory (.tmx, .xliff, .po), whose exact matches are used for a document."""
     again: _options.Flag = False
     """Translate segments of a document again that are translated already."""
+    columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME [NAME ...]", help_behavior_hint="")] = ()
+    """Columns of a table (.csv, .tsv) to translate: their names in its first row,
+    or their numbers, from 1."""
     part: Annotated[str | None, tyro.conf.arg(metavar="I/N", help_behavior_hint="")] = None
     """Translate part I of N of a large file, in blocks below the folder -o; killed, it resumes
     (docs/parallel.md)."""
@@ -154,7 +157,8 @@ def main(arguments: Sequence[str]) -> int:
     texts = TextTranslator.of_runs(translator, *runs)
     if several:
         root = Path(options.output) if options.output else None
-        return translate_all(documents, root, partial(_request, options, search=search), texts, runs)
+        request = partial(_request, options, search=search)
+        return translate_all(documents, root, request, texts, runs, tables=bool(options.columns))
     if document:
         output = Path(options.output) if options.output else default_output(document, texts.target_language)
         translate(_request(options, document, output, search), texts, runs)
@@ -186,10 +190,10 @@ def _refuse_without_effect(options: Options, document: Path | None, search: Sear
             remedy = "Leave --n-best and --method sample out."
             raise UserError("a document gets one translation", place=str(document), remedy=remedy)
         return
-    refuse_options(options, ("tm", "again"), "on lines")
+    refuse_options(options, ("tm", "again", "columns"), "on lines")
     if _by_line(options, search):
         refuse_options(options, ("glossary",), "with --n-best, --scores, --prefix, --prefixes or sampling")
-    if options.input and Path(options.input).suffix.lower() in set(KINDS) - {".txt", ".md"}:
+    if options.input and Path(options.input).suffix.lower() in set(KINDS) - {".txt", ".md", *TABLES}:
         fact = "a document, not lines of text"
         command = shlex.join(["multihead", "translate", options.runs[0], options.input])
         remedy = f"Name it without -i: {command}"
@@ -212,6 +216,7 @@ def _request(options: Options, document: Path, output: Path, search: SearchSetti
         sentences=not options.lines,
         encoding=None if options.encoding == "utf-8" else options.encoding,
         again=options.again,
+        columns=options.columns,
     )
 
 

@@ -15,7 +15,7 @@ b'Guten Tag.\\r\\n\\r\\n  See you soon!\\r\\n'
 """
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from multihead.documents.document import Document
@@ -25,6 +25,7 @@ from multihead.errors import UserError
 
 __all__ = [
     "KINDS",
+    "TABLES",
     "Document",
     "Markup",
     "Plural",
@@ -73,6 +74,8 @@ KINDS = {
     ".yml": "yaml",
     ".yaml": "yaml",
     ".properties": "properties",
+    ".csv": "csv",
+    ".tsv": "csv",
     ".md": "markdown",
     ".markdown": "markdown",
     ".mdx": "markdown",
@@ -81,11 +84,13 @@ KINDS = {
     ".ipynb": "notebook",
 }
 """Format of each file extension."""
+TABLES = frozenset((".csv", ".tsv"))
+"""Extensions of tables, of which the columns with text have to be named."""
 
 _CONVERSIONS = {
     **dict.fromkeys((".doc", ".rtf", ".pages"), ".docx"),
     **dict.fromkeys((".ppt", ".pps", ".key"), ".pptx"),
-    **dict.fromkeys((".xls", ".xlsb", ".csv", ".tsv", ".numbers"), ".xlsx"),
+    **dict.fromkeys((".xls", ".xlsb", ".numbers"), ".xlsx"),
     **dict.fromkeys((".mobi", ".azw3"), ".epub"),
 }
 """The format to convert a file of another one to."""
@@ -119,6 +124,7 @@ def open_document(
     source_language: str | None = None,
     target_language: str | None = None,
     encoding: str | None = None,
+    columns: Sequence[str] = (),
 ) -> Document:
     """Read a document.
 
@@ -128,6 +134,8 @@ def open_document(
         target_language: the language of the translations, written where XLIFF, TMX and PO do not name it yet,
             and into ``lang`` of HTML, languages of e-books and ``@@locale`` of ARB.
         encoding: of a text without a byte-order mark or declaration; UTF-8 if not given.
+        columns: of a table of values (.csv, .tsv) those with text: their names in its first row, or numbers
+            from 1.
 
     Raises:
         UserError: the file is missing, too large, malformed, or of another format than its name says.
@@ -137,5 +145,10 @@ def open_document(
     # Most commands read no documents, and the readers take a tenth of a second to import.
     opened: Callable[..., Document] = importlib.import_module("multihead.documents.opening").opened
     return opened(
-        path, kind, source_language=source_language, target_language=target_language, encoding=encoding
+        path,
+        kind,
+        source_language=source_language,
+        target_language=target_language,
+        encoding=encoding,
+        columns=columns,
     )

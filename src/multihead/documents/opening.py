@@ -1,9 +1,10 @@
 """Opening of a document of any format; it imports all readers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from multihead.documents.archive_document import ArchiveDocument
+from multihead.documents.csv_table import CsvTable
 from multihead.documents.document import Document
 from multihead.documents.docx import WordDocument
 from multihead.documents.epub import Book
@@ -53,6 +54,7 @@ def opened(
     source_language: str | None,
     target_language: str | None,
     encoding: str | None,
+    columns: Sequence[str],
 ) -> Document:
     """Read a document of a kind; arguments as of ``documents.open_document``."""
     if kind == "epub":
@@ -78,4 +80,6 @@ def opened(
         return YamlMessages(path, decoded(data, path, encoding), source_language, target_language)
     if kind == "json":
         return JsonMessages(path, decoded(data, path, encoding), target_language)
+    if kind == "csv":
+        return CsvTable(path, decoded(data, path, encoding), columns)
     return _TEXTS[kind](path, decoded(data, path, encoding))

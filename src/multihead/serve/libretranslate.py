@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from multihead.documents import KINDS
+from multihead.documents import KINDS, TABLES
 from multihead.errors import UserError
 from multihead.generation.text_translator import TextTranslator
 from multihead.serve.handling import Handling, document_path, while_connected
@@ -27,6 +27,8 @@ DETECT = ("q", "api_key")
 SUGGEST = ("q", "s", "source", "target", "api_key")
 TRANSLATE_FILE = ("file", "source", "target", "api_key")
 
+FILES = KINDS.keys() - TABLES
+"""Extensions of documents that are translated."""
 TranslateDocument = Callable[[TextTranslator, Direction, str, bytes], tuple[bytes, list[str]]]
 """Translates a document: translator, its direction, file name with its ending, content."""
 
@@ -141,7 +143,7 @@ class LibreTranslate:
         if self._translate_document is None:
             raise RefusedError(501, "this server translates no documents")
         path = document_path(upload.name)
-        if path.suffix not in KINDS:
+        if path.suffix not in FILES:
             raise RefusedError(400, f"files ending in {path.suffix or 'nothing'} are not supported")
         direction = self._service.direction(
             language(fields.values, "source"),
@@ -209,7 +211,7 @@ class LibreTranslate:
                 "charLimit": handling.limits.chars,
                 "frontendTimeout": 300,
                 "suggestions": handling.corrections is not None,
-                "supportedFilesFormat": sorted(KINDS) if self._translate_document else [],
+                "supportedFilesFormat": sorted(FILES) if self._translate_document else [],
                 "language": named,
                 "glossaries": list(handling.glossaries.named),
             }

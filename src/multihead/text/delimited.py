@@ -53,7 +53,7 @@ def _is_blank(line: str) -> bool:
 
 def _csv_rows(lines: Iterator[str], path: str) -> Iterator[Row]:
     sample = list(islice(lines, SAMPLED))
-    delimiter = _delimiter(sample)
+    delimiter = separator(sample)
     ended = (line + "\n" for line in chain(sample, lines))
     reader = csv.reader(ended, delimiter=delimiter, strict=True)
     width = 0
@@ -78,7 +78,7 @@ def _csv_rows(lines: Iterator[str], path: str) -> Iterator[Row]:
         yield number, [cell.strip("\n").replace("\r\n", " ").replace("\n", " ") for cell in cells]
 
 
-def _delimiter(sample: Sequence[str]) -> str:
+def separator(sample: Sequence[str]) -> str:
     """Return the separator by which most rows have the same number of cells, but more than one."""
     return max(DELIMITERS, key=lambda delimiter: _regular(sample, delimiter))
 

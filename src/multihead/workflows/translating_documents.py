@@ -38,6 +38,7 @@ class Request:
         sentences: False: a line of a segment is one sentence.
         encoding: of a text that does not say its own.
         again: translate segments again that are translated already.
+        columns: of a table of values, see ``documents.open_document``.
     """
 
     path: Path
@@ -48,6 +49,7 @@ class Request:
     sentences: bool = True
     encoding: str | None = None
     again: bool = False
+    columns: tuple[str, ...] = ()
 
 
 @dataclass
@@ -106,7 +108,11 @@ def translate_document(
     _refuse_output(request)
     source, target = translator.source_language or None, translator.target_language or None
     document = open_document(
-        request.path, source_language=source, target_language=target, encoding=request.encoding
+        request.path,
+        source_language=source,
+        target_language=target,
+        encoding=request.encoding,
+        columns=request.columns,
     )
     glossary = Glossary.load(request.glossary) if request.glossary else None
     memory = Memory(request.memory, source, target) if request.memory else None
@@ -184,7 +190,7 @@ def identity(request: Request, translator: TextTranslator, folders: Sequence[str
         "files": [disk.sha256(path) for path in read_files],
         "models": [disk.sha256(path) for path in models if path.is_file()],
         "search": request.search.model_dump(mode="json"),
-        "options": [request.sentences, request.encoding, request.again],
+        "options": [request.sentences, request.encoding, request.again, *request.columns],
         "languages": [translator.source_language, translator.target_language],
         "tags": list(translator.translator.asked.symbols) if translator.translator.asked else [],
     }

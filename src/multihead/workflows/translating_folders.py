@@ -2,12 +2,12 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from multihead.documents import KINDS
+from multihead.documents import KINDS, TABLES
 from multihead.errors import UserError
 from multihead.workflows.document_journal import Journal
 from multihead.workflows.translating_documents import default_output
@@ -28,7 +28,7 @@ class Plan:
     others: Counter[str] = field(default_factory=Counter)
 
 
-def planned(names: Sequence[Path], output: Path | None, language: str) -> Plan:
+def planned(names: Sequence[Path], output: Path | None, language: str, *, tables: bool = False) -> Plan:
     """Plan the translation of documents and folders.
 
     In folders, hidden files and folders and symbolic links are left out.
@@ -37,6 +37,7 @@ def planned(names: Sequence[Path], output: Path | None, language: str) -> Plan:
         names: documents and folders.
         output: of one folder its translation, else the folder for all; None: named after the language.
         language: the target language.
+        tables: True if columns of tables are named; else tables in folders are no documents.
 
     Raises:
         UserError: no document; two with one output; an output that would replace a document.
@@ -54,7 +55,7 @@ def planned(names: Sequence[Path], output: Path | None, language: str) -> Plan:
         if name.is_dir():
             base = output if len(names) == 1 else output and output / name.resolve().name
             assert base is not None, "a folder has an output"
-            _add_folder(plan, name, base)
+            _add_folder(plan, name, base, KINDS.keys() - (() if tables else TABLES))
         else:
             plan.documents.append((name, output / name.name if output else default_output(name, language)))
     if not plan.documents:
@@ -86,7 +87,7 @@ def _refuse_root(output: Path, names: Sequence[Path]) -> None:
             raise UserError("the output would overwrite the documents", place=str(output), remedy=remedy)
 
 
-def _add_folder(plan: Plan, folder: Path, output: Path) -> None:
+def _add_folder(plan: Plan, folder: Path, output: Path, endings: Collection[str]) -> None:
     skipped = output.resolve()
     for place, inside, files in os.walk(folder):
         inside[:] = sorted(one for one in inside if one[0] != "." and Path(place, one).resolve() != skipped)
@@ -94,7 +95,7 @@ def _add_folder(plan: Plan, folder: Path, output: Path) -> None:
             path = Path(place, name)
             if name[0] == "." or path.is_symlink():
                 continue
-            if path.suffix.lower() in KINDS:
+            if path.suffix.lower() in endings:
                 plan.documents.append((path, output / path.relative_to(folder)))
             else:
                 plan.others[path.suffix.lower() or name] += 1
