@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from multihead.documents.android import AndroidStrings
 from multihead.documents.archive_document import ArchiveDocument
 from multihead.documents.document import Document
 from multihead.documents.docx import WordDocument
@@ -72,6 +73,8 @@ def opened(
         return Page(path, page_text(data, path, encoding), source_language, target_language)
     if kind == "xliff":
         return Xliff(path, data, target_language)
+    if kind == "android":
+        return AndroidStrings(path, data, target_language)
     if kind == "tmx":
         return Tmx(path, data, source_language, target_language)
     if kind == "yaml":
