@@ -74,6 +74,8 @@ KINDS = {
     ".yaml": "yaml",
     ".properties": "properties",
     ".xml": "android",
+    ".resx": "resx",
+    ".resw": "resx",
     ".md": "markdown",
     ".markdown": "markdown",
     ".mdx": "markdown",

@@ -20,6 +20,7 @@ from multihead.documents.po import Catalogue, catalogue_text
 from multihead.documents.pptx import Presentation
 from multihead.documents.properties import Properties, properties_text
 from multihead.documents.reading import MAX_BYTES, Text, decoded, read_bytes
+from multihead.documents.resx import Resources
 from multihead.documents.srt import SubRip
 from multihead.documents.tmx import Tmx
 from multihead.documents.vtt import WebVtt
@@ -75,6 +76,8 @@ def opened(
         return Xliff(path, data, target_language)
     if kind == "android":
         return AndroidStrings(path, data, target_language)
+    if kind == "resx":
+        return Resources(path, data)
     if kind == "tmx":
         return Tmx(path, data, source_language, target_language)
     if kind == "yaml":
