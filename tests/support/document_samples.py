@@ -39,6 +39,7 @@ def samples() -> dict[str, bytes]:
         "utf16.txt": "안녕하세요.\r\n".encode("utf-16"),
         "template.pot": catalogue.replace("Language: ko", "Language: ").replace("긴 텍스트", "").encode(),
         "latin.xlf": latin,
+        "utf16.strings": files["Localizable.strings"].decode().encode("utf-16"),
         "utf16.xml": files["strings.xml"].decode().replace("utf-8", "UTF-16").encode("utf-16"),
         "latin.resx": files["form.resx"]
         .decode()

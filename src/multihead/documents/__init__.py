@@ -76,6 +76,8 @@ KINDS = {
     ".xml": "android",
     ".resx": "resx",
     ".resw": "resx",
+    ".strings": "strings",
+    ".stringsdict": "stringsdict",
     ".md": "markdown",
     ".markdown": "markdown",
     ".mdx": "markdown",

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from multihead.documents.android import AndroidStrings
+from multihead.documents.apple_strings import AppleStrings, strings_text
 from multihead.documents.archive_document import ArchiveDocument
 from multihead.documents.document import Document
 from multihead.documents.docx import WordDocument
@@ -22,6 +23,7 @@ from multihead.documents.properties import Properties, properties_text
 from multihead.documents.reading import MAX_BYTES, Text, decoded, read_bytes
 from multihead.documents.resx import Resources
 from multihead.documents.srt import SubRip
+from multihead.documents.stringsdict import PluralRules
 from multihead.documents.tmx import Tmx
 from multihead.documents.vtt import WebVtt
 from multihead.documents.xhtml import XhtmlPage, xhtml_text
@@ -78,6 +80,10 @@ def opened(
         return AndroidStrings(path, data, target_language)
     if kind == "resx":
         return Resources(path, data)
+    if kind == "strings":
+        return AppleStrings(path, strings_text(data, path, encoding))
+    if kind == "stringsdict":
+        return PluralRules(path, data, target_language)
     if kind == "tmx":
         return Tmx(path, data, source_language, target_language)
     if kind == "yaml":
