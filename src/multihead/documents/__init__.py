@@ -78,6 +78,7 @@ KINDS = {
     ".resw": "resx",
     ".strings": "strings",
     ".stringsdict": "stringsdict",
+    ".xcstrings": "xcstrings",
     ".md": "markdown",
     ".markdown": "markdown",
     ".mdx": "markdown",

@@ -26,6 +26,7 @@ from multihead.documents.srt import SubRip
 from multihead.documents.stringsdict import PluralRules
 from multihead.documents.tmx import Tmx
 from multihead.documents.vtt import WebVtt
+from multihead.documents.xcstrings import StringCatalogue
 from multihead.documents.xhtml import XhtmlPage, xhtml_text
 from multihead.documents.xliff import Xliff
 from multihead.documents.xlsx import Workbook
@@ -84,6 +85,8 @@ def opened(
         return AppleStrings(path, strings_text(data, path, encoding))
     if kind == "stringsdict":
         return PluralRules(path, data, target_language)
+    if kind == "xcstrings":
+        return StringCatalogue(path, decoded(data, path, encoding), target_language)
     if kind == "tmx":
         return Tmx(path, data, source_language, target_language)
     if kind == "yaml":
