@@ -87,7 +87,7 @@ def test_only_the_translated_place_changes(name: str, tmp_path: Path) -> None:
 
 
 def test_a_translation_may_ask_for_review(tmp_path: Path) -> None:
-    for name in ("ko.po", "one.xlf", "two.xlf", "Localizable.xcstrings"):
+    for name in ("ko.po", "one.xlf", "two.xlf", "app.ts", "Localizable.xcstrings"):
         document = opened(tmp_path, name)
         for review, state in ((True, "needs-review"), (False, "translated")):
             targets = {s.number: Translation(s.source, review) for s in document.segments}

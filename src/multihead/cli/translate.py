@@ -17,7 +17,8 @@ tabs; the score is the log-probability divided by the length penalty. --n-best,
 --scores, --prefix, --prefixes and sampling take every line as it is.
 
 Documents: txt, md, ipynb, html, epub, docx, pptx, xlsx, odt, odp, ods, srt,
-vtt, po, xliff, tmx, json, yml, properties. All but the text stays as it is;
+vtt, po, xliff, tmx, json, yml, properties; strings of apps: xml (Android),
+resx, strings, stringsdict, xcstrings, ts (Qt). All but the text stays as it is;
 docs/documents.md says more. An interrupted command resumes when it is repeated.
 """
 

@@ -76,6 +76,7 @@ KINDS = {
     ".xml": "android",
     ".resx": "resx",
     ".resw": "resx",
+    ".ts": "qt",
     ".strings": "strings",
     ".stringsdict": "stringsdict",
     ".xcstrings": "xcstrings",

@@ -20,6 +20,7 @@ from multihead.documents.plain_text import PlainText
 from multihead.documents.po import Catalogue, catalogue_text
 from multihead.documents.pptx import Presentation
 from multihead.documents.properties import Properties, properties_text
+from multihead.documents.qt_linguist import QtTranslations
 from multihead.documents.reading import MAX_BYTES, Text, decoded, read_bytes
 from multihead.documents.resx import Resources
 from multihead.documents.srt import SubRip
@@ -81,6 +82,8 @@ def opened(
         return AndroidStrings(path, data, target_language)
     if kind == "resx":
         return Resources(path, data)
+    if kind == "qt":
+        return QtTranslations(path, data, target_language)
     if kind == "strings":
         return AppleStrings(path, strings_text(data, path, encoding))
     if kind == "stringsdict":
