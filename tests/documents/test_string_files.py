@@ -37,7 +37,7 @@ def read(path: Path, data: bytes) -> Document | None:
     try:
         return open_document(path, target_language="ru")
     except UserError as error:
-        assert str(path) in error.place  # noqa: PT017
+        assert str(path) in str(error.place)  # noqa: PT017
         assert error.remedy  # noqa: PT017
         return None
 
