@@ -196,6 +196,23 @@ def test_quantities_of_the_target_language_are_added(
     assert [segment.key for segment in again.segments] == [segment.key for segment in document.segments]
 
 
+@pytest.mark.parametrize(
+    ("language", "source"), [("en", "Eine Datei"), ("pl", "Eine Datei"), ("ru", "%d Dateien")]
+)
+def test_a_form_for_1_and_21_is_translated_with_its_number(
+    language: str, source: str, tmp_path: Path
+) -> None:
+    one, other = (f'<item quantity="{name}">{{}}</item>' for name in ("one", "other"))
+    page = strings(f'<plurals name="a">{one.format("Eine Datei")}{other.format("%d Dateien")}</plurals>')
+    document = opened(tmp_path, page, language)
+    assert [s.source.text for s in document.segments][:2] == [source, "%d Dateien"]
+    assert document.rendered({0: "x"}).decode() == page.replace("Eine Datei", "x")
+    rules = samples()["Localizable.stringsdict"]
+    (tmp_path / "a.stringsdict").write_bytes(rules)
+    form = open_document(tmp_path / "a.stringsdict", target_language=language).segments[0]
+    assert (form.key, form.source.text) == ("files.files.one", source.replace("Dateien", "Dateien & mehr"))
+
+
 @pytest.mark.parametrize("language", ["ar", "cs", "de", "fr", "ga", "he", "ja", "lt", "lv", "pl", "ru", "sl"])
 def test_plural_categories_are_those_of_unicode(language: str) -> None:
     rule = pytest.importorskip("babel").Locale(language).plural_form

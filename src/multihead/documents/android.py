@@ -7,7 +7,7 @@ from pathlib import Path
 
 from multihead.documents.inline import Item
 from multihead.documents.markup import Markup
-from multihead.documents.plural_categories import plural_categories
+from multihead.documents.plural_categories import plural_categories, source_category
 from multihead.documents.segment import Translation
 from multihead.documents.splice import Edit, Span
 from multihead.documents.xml_document import Parts, prefix_of
@@ -59,35 +59,47 @@ class AndroidStrings(XmlStrings):
 
     def _add_items(self, element: Element, name: str, note: str) -> None:
         before = element.first
-        items: dict[str, Element] = {}
+        items: dict[str, tuple[Element, str]] = {}
         for number, child in enumerate(element.children()):
-            own = self._comments(element.events[before + 1 : child.first])
+            own = "\n".join(filter(None, (note, self._comments(element.events[before + 1 : child.first]))))
             before = child.last
-            if child.name == "item":
+            if child.name == "item" and not child.start.empty:
                 key = child.attributes.get("quantity", "") if element.name == "plurals" else str(number)
-                items[key] = child
-                self._add_text(child, f"{name}.{key}", "\n".join(filter(None, (note, own))))
-        if element.name == "plurals" and items and self._wanted:
-            self._add_missing(items, name, note)
+                items[key] = child, own
+        texts = {key: item.text for key, (item, _) in items.items()} if element.name == "plurals" else {}
+        for key, (item, own) in items.items():
+            source = items[source_category(key, texts, self._wanted) if texts else key][0]
+            self._add_text(item, f"{name}.{key}", own, source=source)
+        if texts and self._wanted:
+            last = list(items.values())[-1][0]
+            for quantity in plural_categories(self._wanted):
+                if quantity not in items:
+                    source = items[source_category(quantity, texts, self._wanted)][0]
+                    self._add_text(source, f"{name}.{quantity}", note, self._addition(quantity, source, last))
 
-    def _add_missing(self, items: dict[str, Element], name: str, note: str) -> None:
-        """Add segments for the quantities of the target language that the file lacks."""
-        *_, last = items.values()
-        source = items.get("other", last)
-        for quantity in plural_categories(self._wanted or ""):
-            if quantity not in items and not source.start.empty:
-                start = self._with_attributes(source.start.span, {"quantity": quantity})
-                end = self._bytes(f"</{prefix_of(self._text(source.start.span))}item>")
-                added = Addition(last.end, self._indentation(last.start.span.start) + start, end)
-                self._add_text(source, f"{name}.{quantity}", note, added)
+    def _addition(self, quantity: str, source: Element, last: Element) -> Addition:
+        """Return the item of another quantity, which follows the last."""
+        start = self._with_attributes(source.start.span, {"quantity": quantity})
+        end = self._bytes(f"</{prefix_of(self._text(source.start.span))}item>")
+        return Addition(last.end, self._indentation(last.start.span.start) + start, end)
 
-    def _add_text(self, element: Element, key: str, note: str, addition: Addition | None = None) -> None:
-        if element.start.empty or _REFERENCE.fullmatch(element.text.strip()):
+    def _add_text(
+        self,
+        element: Element,
+        key: str,
+        note: str,
+        addition: Addition | None = None,
+        *,
+        source: Element | None = None,
+    ) -> None:
+        """Add an element's text, or the one of another element in its place."""
+        source = source or element
+        if element.start.empty or _REFERENCE.fullmatch(source.text.strip()):
             return
-        names = {event.name for event in element.events if event.space != _XLIFF}
+        names = {event.name for event in source.events if event.space != _XLIFF}
         vocabulary = Vocabulary(containers=names, opening={}, closing={}, ids=())
-        items = list(self._decoded(items_of(element, vocabulary)))
-        self._add_string(element, items, key, note, addition)
+        items = list(self._decoded(items_of(source, vocabulary)))
+        self._add_string(element, items, key, note, addition, source=source)
 
     def _decoded(self, items: Sequence[Item]) -> Iterator[Item]:
         """Yield tags as they are, texts by escapes, quotes and white space.

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from multihead.documents.plural_categories import CATEGORIES, plural_categories
+from multihead.documents.plural_categories import CATEGORIES, plural_categories, source_category
 from multihead.documents.xml_document import prefix_of
 from multihead.documents.xml_inline import Element, items_of
 from multihead.documents.xml_strings import PLAIN, Addition, XmlStrings
@@ -50,24 +50,39 @@ class PluralRules(XmlStrings):
             if name == _FORMAT and _VARIABLE.sub("", value.text).strip():
                 self._add_text(key, value, note)
             return
-        texts = {word: text for word, text, _ in self._members(value) if text.name == "string"}
-        chosen = texts if name in _VARIANTS else {word: texts[word] for word in CATEGORIES if word in texts}
-        for word, text in sorted(chosen.items(), key=lambda item: item[1].first):
-            self._add_text(f"{key}.{word}", text, note)
-        if name not in _VARIANTS and self._wanted and "other" in chosen:
-            self._add_missing(key, chosen, note)
+        members = {word: text for word, text, _ in self._members(value) if text.name == "string"}
+        if name in _VARIANTS:
+            for word, text in members.items():
+                self._add_text(f"{key}.{word}", text, note)
+        else:
+            self._add_forms(key, {word: text for word, text in members.items() if word in CATEGORIES}, note)
 
-    def _add_missing(self, key: str, texts: dict[str, Element], note: str) -> None:
-        last = max(texts.values(), key=lambda text: text.first)
-        tag = self._text(last.start.span)
-        prefix, space = prefix_of(tag), self._indentation(last.start.span.start)
-        for word in plural_categories(self._wanted or ""):
-            if word not in texts:
-                start = self._bytes(f"<{prefix}key>{word}</{prefix}key>"), self._bytes(f"<{prefix}string>")
-                end = self._bytes(f"</{prefix}string>")
-                addition = Addition(last.end, space + start[0] + space + start[1], end)
-                self._add_text(f"{key}.{word}", texts["other"], note, addition)
+    def _add_forms(self, key: str, forms: dict[str, Element], note: str) -> None:
+        texts = {word: form.text for word, form in forms.items()}
+        for word, form in forms.items():
+            source = forms[source_category(word, texts, self._wanted)]
+            self._add_text(f"{key}.{word}", form, note, source=source)
+        for word in plural_categories(self._wanted) if self._wanted and "other" in forms else ():
+            if word not in forms:
+                last = list(forms.values())[-1]
+                self._add_text(f"{key}.{word}", forms["other"], note, self._addition(word, last))
 
-    def _add_text(self, key: str, text: Element, note: str, addition: Addition | None = None) -> None:
-        if not text.start.empty:
-            self._add_string(text, items_of(text, PLAIN), key, note, addition)
+    def _addition(self, word: str, last: Element) -> Addition:
+        """Return the key and the string of another form, which follow the last."""
+        prefix, space = prefix_of(self._text(last.start.span)), self._indentation(last.start.span.start)
+        name = self._bytes(f"<{prefix}key>{word}</{prefix}key>")
+        start, end = self._bytes(f"<{prefix}string>"), self._bytes(f"</{prefix}string>")
+        return Addition(last.end, space + name + space + start, end)
+
+    def _add_text(
+        self,
+        key: str,
+        text: Element,
+        note: str,
+        addition: Addition | None = None,
+        *,
+        source: Element | None = None,
+    ) -> None:
+        source = source or text
+        if not (text.start.empty or source.start.empty):
+            self._add_string(text, items_of(source, PLAIN), key, note, addition, source=source)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from multihead.documents.document import best_language, languages_match
 from multihead.documents.json_strings import Level, StringReader
 from multihead.documents.markup import Markup
-from multihead.documents.plural_categories import plural_categories
+from multihead.documents.plural_categories import plural_categories, source_category
 from multihead.documents.reading import Text, newline
 from multihead.documents.segment import Segment, State, Translation
 from multihead.documents.splice import Edit, Span
@@ -91,8 +91,11 @@ class StringCatalogue(TextDocument):
         texts = texts or {(): key}
         targets = dict(_units(target))
         missing = () if targets else tuple(self._missing(texts))
+        groups = _groups(texts)
         for path in sorted((*texts, *missing)) if missing else targets or texts:
-            self._add_unit(key, _Unit(message, path, _source_of(path, texts), targets.get(path)))
+            near = groups.get(path[:-1]) or next(iter(groups.values()))
+            case = source_category("".join(path[-1:]), near, self.target_language)
+            self._add_unit(key, _Unit(message, path, near[case], targets.get(path)))
 
     def _missing(self, texts: Collection[Steps]) -> Iterator[Steps]:
         """Yield the plural variations of the target language beside those of the source."""
@@ -249,8 +252,9 @@ def _units(level: Level | None) -> Iterator[tuple[Steps, Level]]:
             yield path, unit
 
 
-def _source_of(path: Steps, texts: Mapping[Steps, str]) -> str:
-    """Return the source of a string unit: the same variation, else the most general one beside it."""
-    nearest = [other for other in texts if other[:-1] == path[:-1]] or list(texts)
-    best = next((other for other in nearest if other[-1:] == ("other",)), nearest[0])
-    return texts.get(path, texts[best])
+def _groups(texts: Mapping[Steps, str]) -> dict[Steps, dict[str, str]]:
+    """Return the texts by the variation that they belong to, and their cases in it."""
+    groups: dict[Steps, dict[str, str]] = defaultdict(dict)
+    for path, text in texts.items():
+        groups[path[:-1]]["".join(path[-1:])] = text
+    return groups

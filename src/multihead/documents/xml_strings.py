@@ -87,13 +87,15 @@ class XmlStrings(XmlDocument):
         key: str,
         note: str = "",
         addition: Addition | None = None,
+        *,
+        source: Element | None = None,
     ) -> None:
-        """Add the segment of an element's content, unless it has no text."""
+        """Add the segment of an element's content, or of another's, its ``source``, unless it has no text."""
         place = f"{self.path}:{element.start.line}"
         inline = trimmed(items, place, size=self._size)
         if inline is None:
             return
-        self._strings.append(String(element, inline, self._is_cdata(element), addition))
+        self._strings.append(String(element, inline, self._is_cdata(source or element), addition))
         self._add(Segment(len(self.segments), inline.markup, place, key=key, note=note))
 
     def _is_cdata(self, element: Element) -> bool:
