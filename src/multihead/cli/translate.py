@@ -92,7 +92,7 @@ class Options:
     glossary: _options.File = None
     """Terms that must be translated as this file says: source, tab, target on each line."""
     tm: _options.File = None
-    """Translation memory (.tmx, .xliff, .po), whose exact matches are used for a document."""
+    """Translation memory (.tmx, .xliff, .po, .ts, .xcstrings): its exact matches are used for a document."""
     again: _options.Flag = False
     """Translate segments of a document again that are translated already."""
     part: Annotated[str | None, tyro.conf.arg(metavar="I/N", help_behavior_hint="")] = None
