@@ -21,10 +21,10 @@ _REMEDY = (
 _XLIFF = "urn:oasis:names:tc:xliff:document:1.2"
 _UNIT = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(?:u[0-9a-fA-F]{4}|.)|\"|[ \t\r\n]+"
-    r"|[^\\\" \t\r\n]+|\\",
+    r"|[^\\\" \t\r\n]++(?: [^\\\" \t\r\n]++)*+|\\",
     re.DOTALL,
 )
-"""An escape, a quote, white space or other text."""
+"""An escape, a quote, white space, or words with single spaces between them."""
 _QUOTE = re.compile('"|&quot;|&#0*34;|&#x0*22;', re.IGNORECASE)
 _NAMES = {"n": "\n", "t": "\t"}
 _ESCAPED = re.compile("[\\\\'\"\t\n]|(?<= ) |[\0-\x1f\x7f-\x9f\ufffe\uffff]")
