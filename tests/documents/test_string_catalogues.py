@@ -125,6 +125,11 @@ def test_substitutions_keep_their_arguments(tmp_path: Path) -> None:
         ({"shouldTranslate": False}, None),
         ({"extractionState": "stale"}, None),
         ({"localizations": []}, None),
+        ({"localizations": {"ko": "y"}}, None),
+        (
+            {"localizations": {"ko": {"stringUnit": {"state": 1, "value": "y"}}}},
+            {"localizations": {"ko": unit("X")}},
+        ),
         ([], None),
     ],
 )

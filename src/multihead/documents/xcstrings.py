@@ -84,6 +84,8 @@ class StringCatalogue(TextDocument):
         is_kept = entry.strings.get("extractionState") == "stale" or not entry.is_object
         if is_kept or (localizations is None and "localizations" in entry.keys):
             return
+        if localizations and (self.target_language or "") in localizations.keys - localizations.inner.keys():
+            return  # no object, which a string unit could be added to
         source = localizations.inner.get(self.source_language or "") if localizations else None
         target = localizations.inner.get(self.target_language or "") if localizations else None
         texts = {path: unit.strings["value"] for path, unit in _units(source)}
@@ -248,7 +250,8 @@ def _units(level: Level | None) -> Iterator[tuple[Steps, Level]]:
         for key, inner in reversed(level.inner.items()):
             if key != "stringUnit":
                 waiting.append(((*path, key), inner))
-        if (unit := _object(level, "stringUnit")) and "value" in unit.spans:
+        unit = _object(level, "stringUnit")
+        if unit and "value" in unit.spans and ("state" in unit.spans or "state" not in unit.keys):
             yield path, unit
 
 
