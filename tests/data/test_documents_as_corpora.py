@@ -80,6 +80,18 @@ def test_each_format_is_read_as_plain_pairs(tmp_path: Path) -> None:
     ]
     for names in (("messages.po",), ("texts.xlf",), ("film.de.srt", "film.en.srt")):
         assert all_pairs(tmp_path, *names) == [("Haus", "house")], names
+    unfinished = "<message><source>Hund</source><translation type='unfinished'>?</translation></message>"
+    target = '{"localizations": {"en": {"stringUnit": {"state": "translated", "value": "house"}}}}'
+    write(
+        tmp_path,
+        app__xcstrings='{"sourceLanguage": "de", "strings": {"Haus": ' + target + ', "Hund": {}}}',
+        app__ts="<TS><context><message><source>Haus</source><translation>house</translation></message>"
+        f"{unfinished}</context></TS>",
+    )
+    assert all_pairs(tmp_path, "app.xcstrings") == [("Haus", "house")]
+    assert all_pairs(tmp_path, "app.ts", format="qt") == [("Haus", "house")]
+    write(tmp_path, text__de="Haus\n", text__ts="yindlu\n")  # Tsonga
+    assert all_pairs(tmp_path, "text.de", "text.ts") == [("Haus", "yindlu")]
     (tmp_path / "memory.tmx").rename(tmp_path / "memory.xml")
     assert len(all_pairs(tmp_path, "memory.xml", format="tmx")) == 2
 

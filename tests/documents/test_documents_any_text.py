@@ -21,7 +21,7 @@ EXAMPLES = int(os.environ.get("EXAMPLES", "9"))
 OPEN_DOCUMENT = (".odt", ".odp", ".ods")
 OFFICE = (".docx", ".pptx", ".xlsx")
 ARCHIVES = (*OFFICE, *OPEN_DOCUMENT)
-BILINGUAL = (".po", ".pot", ".xlf", ".xliff", ".tmx")
+BILINGUAL = (".po", ".pot", ".xlf", ".xliff", ".tmx", ".ts", ".xcstrings")
 
 SPICE = [
     "<",
@@ -104,7 +104,9 @@ def held(name: str, text: str) -> str:
     kind = Path(name).suffix
     if kind in (".epub", *OPEN_DOCUMENT):
         text = text.replace("\f", " ")
-    if kind in (".xlf", ".xliff", ".tmx", ".epub", *ARCHIVES) and "two" not in name:
+    if kind == ".ts":
+        text = re.sub("[\ufffe\uffff]", "\ufffd", text)
+    if kind in (".xlf", ".xliff", ".tmx", ".epub", ".resx", ".stringsdict", *ARCHIVES) and "two" not in name:
         text = re.sub("[\x01-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "\ufffd", text)
     if kind == ".srt":
         text = re.sub(r"</?(?:i|b|u|s|font)(?:\s[^<>\n]*)?>", lambda tag: f"‹{tag[0][1:-1]}›", text)
@@ -134,7 +136,7 @@ def shown(text: str) -> str:
 def opened(folder: Path, name: str, data: bytes) -> Document:
     path = folder / name
     path.write_bytes(data)
-    return open_document(path, target_language="ko" if name.endswith("f") else None)
+    return open_document(path, target_language="ko" if name.endswith(("f", ".xcstrings")) else None)
 
 
 @pytest.mark.parametrize("name", SAMPLES)

@@ -9,14 +9,14 @@ from document_samples import samples
 from multihead.documents import Document, Markup, Translation, open_document
 
 SAMPLES = samples()
-BILINGUAL = (".po", ".pot", ".xlf", ".xliff", ".tmx")
+BILINGUAL = (".po", ".pot", ".xlf", ".xliff", ".tmx", ".ts", ".xcstrings")
 ARCHIVES = (".epub", ".docx", ".pptx", ".xlsx", ".odt", ".odp", ".ods")
 
 
 def opened(folder: Path, name: str, data: bytes | None = None) -> Document:
     path = folder / name
     path.write_bytes(SAMPLES[name] if data is None else data)
-    return open_document(path, target_language="ko" if name.endswith("f") else None)
+    return open_document(path, target_language="ko" if name.endswith(("f", ".xcstrings")) else None)
 
 
 def plain(document: Document) -> list[object]:
@@ -79,7 +79,7 @@ def test_only_the_translated_place_changes(name: str, tmp_path: Path) -> None:
     mark = "QQQQQ"
     for segment in document.segments:
         changed = document.rendered({segment.number: again(mark, segment.source)})
-        word = mark.encode("utf-16-le" if name == "utf16.txt" else "utf-8")
+        word = mark.encode("utf-16-le" if name.startswith("utf16") else "utf-8")
         before, after = changed.split(word)[0], changed.split(word)[-1]
         # quotes are added to an attribute that had none
         assert SAMPLES[name].startswith(before.removesuffix(b'"'))
@@ -87,7 +87,7 @@ def test_only_the_translated_place_changes(name: str, tmp_path: Path) -> None:
 
 
 def test_a_translation_may_ask_for_review(tmp_path: Path) -> None:
-    for name in ("ko.po", "one.xlf", "two.xlf"):
+    for name in ("ko.po", "one.xlf", "two.xlf", "app.ts", "Localizable.xcstrings"):
         document = opened(tmp_path, name)
         for review, state in ((True, "needs-review"), (False, "translated")):
             targets = {s.number: Translation(s.source, review) for s in document.segments}

@@ -16,7 +16,7 @@ def translated(name: str, folder: Path, words: str = WORDS, review: bool = False
     """Translate all segments of a sample; return the file and the texts, which begin with their numbers."""
     path = folder / name
     path.write_bytes(SAMPLES[name])
-    document = open_document(path, target_language="ko" if name.endswith("f") else None)
+    document = open_document(path, target_language="ko" if name.endswith(("f", ".xcstrings")) else None)
     texts = [f"{segment.number} {words}" for segment in document.segments]
     targets = {
         segment.number: Translation(carried(segment.source, text), review)

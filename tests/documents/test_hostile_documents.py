@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hostile_documents import ANSWERED, REFUSED, TMX, X2
+from hostile_documents import ANSWERED, CATALOGUE, QT, REFUSED, STRING, TMX, X2
 
 from multihead.documents import open_document, reading
 from multihead.documents.parallel import read_pairs
@@ -111,6 +111,26 @@ def test_too_many_segments_are_refused(tmp_path: Path, monkeypatch: pytest.Monke
         ("a.html", lambda n: "&" * n + "<![" * n),
         ("a.html", lambda n: "<p translate=no><b>" + "<i>" * n + "</b><b>" * n),
         ("a.html", lambda n: "<a " + "b='c' " * n),
+        ("strings.xml", lambda n: STRING.format("a" + "\\'" * n + ' "' * n)),
+        ("strings.xml", lambda n: STRING.format("a" + "é&amp;" * n + "<b>a</b> " * (n // 4))),
+        (
+            "strings.xml",
+            lambda n: "<resources>" + "<!-- a -->" * n + "<string name='a'>b</string></resources>",
+        ),
+        ("strings.xml", lambda n: "<resources>" + "<plurals><item>b</item></plurals>" * n + "</resources>"),
+        ("a.resx", lambda n: "<root>" + "<data><value>b</value></data>" * n + "</root>"),
+        ("a.ts", lambda n: QT.format("a" + "<byte value='x7'/>" * n)),
+        ("a.ts", lambda n: QT.format("a</source></message><message><source>" * n)),
+        ("a.strings", lambda n: "/* a */ // b\n" * n + '"a" = "' + "\\U00e4" * n + '";'),
+        ("a.strings", lambda n: '"a" = "b";' * n),
+        ("a.stringsdict", lambda n: "<plist><dict>" + "<key>a</key><dict/>" * n + "</dict></plist>"),
+        ("a.xcstrings", lambda n: CATALOGUE.format("{" + ",".join(f'"{i}": {{}}' for i in range(n)) + "}")),
+        (
+            "a.xcstrings",
+            lambda n: CATALOGUE.format(
+                '{"a": {"localizations": {' + ",".join(f'"a{i}": {{}}' for i in range(n)) + "}}}"
+            ),
+        ),
         (
             "a.xlf",
             lambda n: X2.format(

@@ -42,6 +42,19 @@ def test_a_catalogue_gives_what_is_translated_and_not_fuzzy(tmp_path: Path) -> N
     assert pairs(tmp_path, "ko.po", "ko", "de") == [("완료", "Fertig", "ko.po:29")]
 
 
+def test_messages_of_qt_give_what_is_finished(tmp_path: Path) -> None:
+    assert pairs(tmp_path, "app.ts", "de", "ko") == [("Fertig", "완료", "app.ts:19")]
+    assert pairs(tmp_path, "app.ts", "ko", "de") == [("완료", "Fertig", "app.ts:19")]
+
+
+def test_a_string_catalogue_gives_the_pairs_of_two_languages(tmp_path: Path) -> None:
+    name = "Localizable.xcstrings"
+    korean = [("Fertig", "완료", f"{name}:56"), ("Geräte", "기기", f"{name}:66")]
+    assert pairs(tmp_path, name, "de", "ko") == korean
+    assert pairs(tmp_path, name, "ko", "de") == [(target, source, place) for source, target, place in korean]
+    assert pairs(tmp_path, name, "de", "zh-Hans") == [("%lld Dateien", "%lld 个文件", f"{name}:7")]
+
+
 def test_compressed_memories_are_read(tmp_path: Path) -> None:
     for name, pack in (
         ("a.tmx.gz", gzip.compress),
@@ -64,6 +77,10 @@ def test_compressed_memories_are_read(tmp_path: Path) -> None:
         ("one.xlf", ("fr", "ko"), "from de to an unnamed one. Wanted: from fr to ko"),
         ("ru.po", ("en", "ru"), "no translated segment"),
         ("plain.txt", (), "not a bilingual file"),
+        ("strings.xml", (), "not a bilingual file"),
+        ("app.ts", ("en", "ko"), "from de to an unnamed one"),
+        ("Localizable.xcstrings", ("en", "ko"), "from de to ko. Wanted: from en to ko"),
+        ("Localizable.xcstrings", ("de", "fr"), "no translated segment"),
     ],
 )
 def test_a_file_without_such_pairs_is_refused(

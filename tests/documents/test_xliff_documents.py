@@ -142,3 +142,14 @@ def test_the_bytes_of_all_events_are_the_files(size: int) -> None:
             assert data[start:] == b"".join(event.raw for event in events)
             assert not data[:start].strip(b"\xef\xbb\xbf\xff\xfe")
             assert all(data[slice(*event.span)] == event.raw for event in events)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_needs_no_byte_order_mark(encoding: str, tmp_path: Path) -> None:
+    units = '<tu><tuv xml:lang="de"><seg>Öl</seg></tuv></tu>'
+    text = f'<tmx version="1.4"><header srclang="de"/><body>{units}</body></tmx>'
+    (tmp_path / "a.tmx").write_bytes(text.encode(encoding))
+    changed = open_document(tmp_path / "a.tmx", target_language="ko").rendered({0: "기름"})
+    assert changed.decode(encoding) == text.replace(
+        "</tuv>", '</tuv><tuv xml:lang="ko"><seg>기름</seg></tuv>'
+    )

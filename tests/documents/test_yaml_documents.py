@@ -148,6 +148,12 @@ def test_a_hostile_file_takes_linear_time(text: str, tmp_path: Path) -> None:
         assert opened(tmp_path, text).segments
 
 
+def test_characters_that_yaml_excludes_are_escaped(tmp_path: Path) -> None:
+    page = opened(tmp_path, "a: b\n").rendered({0: "x\ufffe\uffff"}).decode()
+    assert page == 'a: "x\\ufffe\\uffff"\n'
+    assert yaml.safe_load(page) == {"a": "x\ufffe\uffff"}
+
+
 LETTERS = "aé안 \n:#-'\"[]{},&*!|>%@`?~=<\\.0\u2028\x85\t"
 TEXTS = st.text(st.sampled_from(LETTERS), min_size=1, max_size=12)
 TREES = st.recursive(

@@ -39,6 +39,12 @@ def samples() -> dict[str, bytes]:
         "utf16.txt": "안녕하세요.\r\n".encode("utf-16"),
         "template.pot": catalogue.replace("Language: ko", "Language: ").replace("긴 텍스트", "").encode(),
         "latin.xlf": latin,
+        "utf16.strings": files["Localizable.strings"].decode().encode("utf-16"),
+        "utf16.xml": files["strings.xml"].decode().replace("utf-8", "UTF-16").encode("utf-16"),
+        "latin.resx": files["form.resx"]
+        .decode()
+        .replace("utf-8", "iso-8859-1")
+        .encode("iso-8859-1", "xmlcharrefreplace"),
         "korean.htm": page.replace("utf-8", "EUC-KR").encode("cp949", "xmlcharrefreplace"),
         "utf16.tmx": memory.replace('"1.0"', '"1.0" encoding="UTF-16"').encode("utf-16"),
     }

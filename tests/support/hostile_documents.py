@@ -3,6 +3,10 @@
 X1 = '<xliff version="1.2"><file source-language="de"><body>{}</body></file></xliff>'
 X2 = '<xliff version="2.0" srcLang="de"><file id="f">{}</file></xliff>'
 TMX = '{}<tmx version="1.4"><header srclang="de"/><body>{}</body></tmx>'
+STRING = '<resources><string name="a">{}</string></resources>'
+RESX = '<root><data name="a"><value>{}</value></data></root>'
+QT = "<TS><context><message><source>{}</source><translation/></message></context></TS>"
+CATALOGUE = '{{"sourceLanguage": "de", "strings": {}}}'
 UNIT = '<trans-unit id="1"><source>{}</source></trans-unit>'
 LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
 DEEP = 10_000
@@ -88,6 +92,38 @@ REFUSED: dict[str, tuple[str, bytes, str]] = {
     "10,000 lists in one another": ("a.json", b"[" * DEEP + b"]" * DEEP, r"a\.json:1: more than 100 objects"),
     "half of a list": ("a.json", b'["a",\n', r"a\.json:2: not JSON \(a value is missing\)"),
     "JSON with comments": ("a.json", b'{"a": "b"} // c', r"a\.json:1: not JSON \(something behind its end\)"),
+    "laughs in strings of Android": (
+        "strings.xml",
+        (f'<!DOCTYPE resources [<!ENTITY l0 "ha">{LAUGHS}]>' + STRING.format("&l9;")).encode(),
+        r"strings\.xml:1: declares an entity \(l0\)",
+    ),
+    "a stranger's XML": (
+        "pom.xml",
+        b"<project><a/></project>",
+        r"begins with <project>, not with <resources>",
+    ),
+    "an external entity of .NET": (
+        "a.resx",
+        ('<!DOCTYPE root [<!ENTITY x SYSTEM "file:///etc/passwd">]>' + RESX.format("&x;")).encode(),
+        "declares an entity",
+    ),
+    "a page for resources": ("a.resx", b"<html/>", "begins with <html>, not with <root>"),
+    "TypeScript": ("a.ts", b"let a = 'b';", r"a\.ts:1: no translations of Qt Linguist"),
+    "a film's transport stream": ("a.ts", b"G@\0\x10\0\0", r"a\.ts:1: no translations of Qt Linguist"),
+    "laughs in Qt": (
+        "a.ts",
+        (f'<!DOCTYPE TS [<!ENTITY l0 "ha">{LAUGHS}]>' + QT).encode(),
+        "declares an entity",
+    ),
+    "a table without an end": ("a.strings", b'"a" = "b', r"a\.strings:1: .*without closing quote"),
+    "a compiled table": ("a.strings", b"bplist00\xd1", "a compiled table of strings"),
+    "rules of laughs": ("a.stringsdict", b'<!DOCTYPE plist [<!ENTITY a "b">]><plist/>', "declares an entity"),
+    "a catalogue of lists": (
+        "a.xcstrings",
+        CATALOGUE.format('{"a": ' + "[" * DEEP + "]" * DEEP + "}").encode(),
+        "more than 100 objects and lists",
+    ),
+    "a catalogue without a language": ("a.xcstrings", b'{"strings": {}}', "no string catalogue"),
     "a string over two lines": ("a.json", b'["a\nb"]', r"not JSON \(invalid control character"),
 }
 
@@ -123,6 +159,17 @@ ANSWERED: dict[str, tuple[str, str, list[str]]] = {
         'msgstr[0] ""\nmsgstr[1] ""\n',
         ["a", "b"],
     ),
+    "10,000 styles of Android": ("strings.xml", STRING.format("<b>" * DEEP + "a" + "</b>" * DEEP), ["a"]),
+    "10,000 escapes": ("strings.xml", STRING.format("a" + "\\'" * DEEP), ["a" + "'" * DEEP]),
+    "10,000 quotes of Android": ("strings.xml", STRING.format('"a' * DEEP), ["a" * DEEP]),
+    "10,000 elements of .NET": ("a.resx", RESX.format("a" + "<b>" * DEEP + "c" + "</b>" * DEEP), ["a"]),
+    "10,000 elements of Qt": ("a.ts", QT.format("a" + "<b>" * DEEP + "c" + "</b>" * DEEP), ["a"]),
+    "10,000 dictionaries": (
+        "a.stringsdict",
+        f"<plist>{'<dict><key>other</key>' * DEEP}<string>a</string>{'</dict>' * DEEP}</plist>",
+        [],
+    ),
+    "10,000 comments": ("a.strings", "/* */" * DEEP + '"a" = "b";', ["b"]),
     "a DTD far away": (
         "a.tmx",
         TMX.format(

@@ -32,7 +32,7 @@ FOUND = {
         "{{ x | upper }}¦<%= x.y %>¦<?= $x ?>¦${x}¦%{count}¦#{x}¦{% if x %}¦$name¦"
         "{#an-id .x}¦{.x}¦$NAME$¦$first_name$¦$t(a.b, {'x': 1})¦{이름}"
     ),
-    "printf": items("%s¦%d¦%(count)d¦%1$s¦%-10.2f¦%5d¦%*d¦%lld¦%%¦%@¦%n¦%1¦%L2"),
+    "printf": items("%s¦%d¦%(count)d¦%1$s¦%-10.2f¦%5d¦%*d¦%lld¦%%¦%@¦%n¦%1¦%L2¦%#@files@¦%2$#@n@¦%arg"),
     "tag": items(
         "<b>¦</b>¦<br/>¦<br />¦<a href=\"x.html\" class='y'>¦<input disabled>¦<!-- a > b -->¦<0>¦"
         "</0>¦<g id='1'>¦<x:y z=\"{u}\"/>¦<ph0>"

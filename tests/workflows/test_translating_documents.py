@@ -52,6 +52,18 @@ TMX = """<tmx version="1.4"><header srclang="de" segtype="sentence" adminlang="e
 """
 
 
+QT = """<TS version="2.1" sourcelanguage="de" language="en"><context><name>A</name>
+<message><source>Ein Hund.</source><translation type="unfinished"></translation></message>
+<message><source>Katze</source><translation>cat</translation></message>
+<message><source>Lose %1 {x}</source><translation type="unfinished"/></message>
+</context></TS>
+"""
+ANDROID = """<resources>
+<string name="a">Ein <b>Hund</b> läuft\\'s %2$d mal.</string>
+</resources>
+"""
+
+
 def capitals(line: str, settings: SearchSettings) -> list[str]:
     """Translate by capitals; what begins with "Lose" loses its braces."""
     return ["LOST" if line.startswith("Lose") else line.upper()]
@@ -285,6 +297,19 @@ def test_a_heading_gets_no_full_stop(tmp_path: Path) -> None:
     assert text == "# EIN HUND\n\nER LÄUFT.\n"
 
 
+def test_messages_of_qt_are_kept_filled_or_marked(translator: TextTranslator, tmp_path: Path) -> None:
+    text, summary = translated(translator, written(tmp_path, "a.ts", QT))
+    assert "<translation>EIN HUND.</translation>" in text
+    assert "<translation>cat</translation>" in text
+    assert text.count('type="unfinished"') == summary.review == 1
+    assert (summary.kept, summary.translated) == (1, 2)
+
+
+def test_strings_of_android_keep_tags_and_placeholders(translator: TextTranslator, tmp_path: Path) -> None:
+    text, _ = translated(translator, written(tmp_path, "strings.xml", ANDROID))
+    assert "EIN <b>HUND</b> LÄUFT\\'S %2$d MAL." in text
+
+
 @pytest.mark.parametrize(
     ("name", "text", "cautions"),
     [
@@ -292,6 +317,12 @@ def test_a_heading_gets_no_full_stop(tmp_path: Path) -> None:
         ("a.po", PO.replace("Language: en", "Language: fr"), [" the model translates to en"]),
         ("a.html", '<html lang="fr"><p>Hund', [" the model translates from de"]),
         ("a.arb", '{"@@locale": "fr", "a": "Hund"}', [" the model translates from de"]),
+        ("a.ts", QT.replace('"en"', '"fr"'), [" the model translates to en"]),
+        (
+            "a.xcstrings",
+            '{"sourceLanguage": "fr", "strings": {"Hund": {}}}',
+            [" the model translates from de"],
+        ),
         ("a.html", '<html lang="de-AT"><p>Hund', []),
         ("a.xlf", XLIFF, []),
     ],
@@ -327,6 +358,12 @@ def test_a_document_in_another_language_is_named_before_it_is_translated(
         ("a.arb", '{"@@locale": "de", "a": "Hund"}', '{"@@locale": "en", "a": "HUND"}'),
         ("a.po", PO.replace("Language: en", "Language: "), "Language: en\\n"),
         ("a.xlf", XLIFF.replace(' target-language="en"', ""), 'target-language="en"'),
+        ("a.ts", QT.replace(' language="en"', ""), '<TS version="2.1" sourcelanguage="de" language="en">'),
+        (
+            "strings.xml",
+            '<resources xmlns:t="x" t:locale="de"><string name="a">Hund</string></resources>',
+            '<resources xmlns:t="x" t:locale="en"><string name="a">HUND</string></resources>',
+        ),
     ],
 )
 def test_the_language_of_the_translation_is_written(

@@ -20,8 +20,10 @@ class CorpusOptions:
     """File(s) of the source side, or TSV, CSV, JSONL, TMX, XLIFF or PO files with both sides."""
     tgt: _options.Files = ()
     """File(s) of the target side, aligned with the source line by line."""
-    format: Literal["auto", "lines", "tsv", "csv", "jsonl", "tmx", "xliff", "po", "subtitles"] = "auto"
-    """Format of the files; auto decides by the extension."""
+    format: Literal[
+        "auto", "lines", "tsv", "csv", "jsonl", "tmx", "xliff", "po", "qt", "xcstrings", "subtitles"
+    ] = "auto"
+    """Format of the files; auto decides by the extension (qt, a .ts file of Qt Linguist, must be named)."""
     source_field: _options.Text = None
     """TSV or CSV column (number or header name) or JSONL key of the source. (default: 1, "source")"""
     target_field: _options.Text = None

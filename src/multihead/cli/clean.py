@@ -31,7 +31,7 @@ from multihead.workflows.dual_cross_entropy import judged_by_translators
 from multihead.workflows.progress_display import ProgressDisplay
 
 HEADER = "pair\treason\todds\tnote\tsource\ttarget"
-UNWRITTEN = (".csv", ".jsonl", ".tmx", ".xliff", ".xlf", ".po", ".xlsx")
+UNWRITTEN = (".csv", ".jsonl", ".tmx", ".xliff", ".xlf", ".po", ".xcstrings", ".xlsx")
 """Endings of files of both sides other than the one that is written."""
 _SPACES = str.maketrans("\t\r\n", "   ")
 

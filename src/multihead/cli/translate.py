@@ -18,7 +18,8 @@ tabs; the score is the log-probability divided by the length penalty. --n-best,
 --scores, --prefix, --prefixes and sampling take every line as it is.
 
 Documents: txt, md, ipynb, html, epub, docx, pptx, xlsx, odt, odp, ods, srt,
-vtt, po, xliff, tmx, json, yml, properties. All but the text stays as it is;
+vtt, po, xliff, tmx, json, yml, properties; strings of apps: xml (Android),
+resx, strings, stringsdict, xcstrings, ts (Qt). All but the text stays as it is;
 Of a folder, all documents in it are translated into another folder.
 docs/documents.md says more. An interrupted command resumes when it is repeated.
 """
@@ -95,7 +96,7 @@ class Options:
     glossary: _options.File = None
     """Terms that must be translated as this file says: source, tab, target on each line."""
     tm: _options.File = None
-    """Translation memory (.tmx, .xliff, .po), whose exact matches are used for a document."""
+    """Translation memory (.tmx, .xliff, .po, .ts, .xcstrings): its exact matches are used for a document."""
     again: _options.Flag = False
     """Translate segments of a document again that are translated already."""
     columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME [NAME ...]", help_behavior_hint="")] = ()

@@ -74,6 +74,13 @@ KINDS = {
     ".yml": "yaml",
     ".yaml": "yaml",
     ".properties": "properties",
+    ".xml": "android",
+    ".resx": "resx",
+    ".resw": "resx",
+    ".ts": "qt",
+    ".strings": "strings",
+    ".stringsdict": "stringsdict",
+    ".xcstrings": "xcstrings",
     ".csv": "csv",
     ".tsv": "csv",
     ".md": "markdown",
@@ -131,8 +138,9 @@ def open_document(
     Args:
         path: a file of one of the ``KINDS``; untrusted; files and addresses in it are never opened.
         source_language: the language to translate from; needed for a TMX file that names none.
-        target_language: the language of the translations, written where XLIFF, TMX and PO do not name it yet,
-            and into ``lang`` of HTML, languages of e-books and ``@@locale`` of ARB.
+        target_language: the language of the translations, written where XLIFF, TMX, PO and Qt do not name it
+            yet, and into ``lang`` of HTML, languages of e-books, ``@@locale`` of ARB and ``tools:locale``;
+            the one that is read and added in a string catalogue, and whose plural forms are added.
         encoding: of a text without a byte-order mark or declaration; UTF-8 if not given.
         columns: of a table of values (.csv, .tsv) those with text: their names in its first row, or numbers
             from 1.

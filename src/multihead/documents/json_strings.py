@@ -21,7 +21,7 @@ _DECODER = json.JSONDecoder()
 
 @dataclass
 class Level:
-    """An open object or list: its key path, and its string values by key."""
+    """An object or list: its key path, its string values by key, and the objects and lists in it."""
 
     outer: "Level | None"
     step: str
@@ -33,6 +33,14 @@ class Level:
     count: int = 0
     strings: dict[str, str] = field(default_factory=dict)
     keys: set[str] = field(default_factory=set)
+    offsets: dict[str, int] = field(default_factory=dict)
+    """Offset of each key."""
+    scalars: dict[str, str] = field(default_factory=dict)
+    """Numbers, true, false and null as they are written."""
+    spans: dict[str, Span] = field(default_factory=dict)
+    """Spans of the strings, with their quotes."""
+    inner: "dict[str, Level]" = field(default_factory=dict)
+    span: Span = field(default_factory=lambda: Span(0, 0))
 
     def within(self) -> "Iterator[Level]":
         """Yield it and its ancestors."""
@@ -63,6 +71,8 @@ class StringReader:
         self._text = text.text
         self._place = 0
         self._levels: list[Level] = []
+        self.top = Level(None, "", "", False)
+        """Level around the whole file, whose one value has the key ""."""
 
     def values(self) -> Iterator[Value]:
         """Yield the string values. The ``keys`` and ``strings`` of a level are complete at the end.
@@ -70,11 +80,10 @@ class StringReader:
         Raises:
             UserError: invalid JSON, or nested too deeply.
         """
-        top = Level(None, "", "", False)
         self._place = 1 if self._text.startswith("\ufeff") else 0
         self._skip()
         while True:
-            level = self._levels[-1] if self._levels else top
+            level = self._levels[-1] if self._levels else self.top
             if self._text.startswith(("{", "["), self._place):
                 if self._open(level):
                     continue  # with its first value
@@ -82,9 +91,10 @@ class StringReader:
                 start = self._place
                 text = self._string()
                 level.strings[level.key] = text
-                yield Value(level, level.key, text, Span(start, self._place))
+                level.spans[level.key] = span = Span(start, self._place)
+                yield Value(level, level.key, text, span)
             else:
-                self._scalar()
+                level.scalars[level.key] = self._scalar()
             if not self._next():
                 return
 
@@ -113,11 +123,12 @@ class StringReader:
             raise self._fault(str(getattr(error, "msg", error)).lower()) from None
         return str(text)
 
-    def _scalar(self) -> None:
+    def _scalar(self) -> str:
         found = _SCALAR.match(self._text, self._place)
         if not found:
             raise self._fault("a value is missing")
         self._place = found.end()
+        return found[0]
 
     def _open(self, outer: Level) -> bool:
         """Enter an object or list up to its first value; return False if it is empty."""
@@ -125,12 +136,12 @@ class StringReader:
             fact = f"more than {MAX_DEPTH} objects and lists inside one another"
             raise UserError(fact, place=self._file.place(self._place), remedy="Is this a file of messages?")
         is_object = self._text[self._place] == "{"
+        path = outer.joined(outer.key) if outer.outer or outer.key else ""
+        outer.inner[outer.key] = level = Level(outer, outer.key, path, is_object)
+        level.span = Span(self._place, self._place)
         self._place += 1
-        if self._take("}" if is_object else "]"):
+        if self._close(level):
             return False
-        level = Level(
-            outer, outer.key, outer.joined(outer.key) if outer.outer or outer.key else "", is_object
-        )
         level.key = self._key(level) if is_object else "0"
         self._levels.append(level)
         return True
@@ -138,11 +149,20 @@ class StringReader:
     def _key(self, level: Level) -> str:
         if not self._text.startswith('"', self._place):
             raise self._fault("a key in quotes is missing")
+        start = self._place
         key = self._string()
         if not self._take(":"):
             raise self._fault("a colon is missing")
         level.keys.add(key)
+        level.offsets[key] = start
         return key
+
+    def _close(self, level: Level) -> bool:
+        """Skip the end of a level, if it is here."""
+        self._skip()
+        end = self._place + 1
+        level.span = level.span._replace(end=end)
+        return self._take("}" if level.is_object else "]")
 
     def _next(self) -> bool:
         """Advance to the next value, closing levels that end here; return False at the end."""
@@ -152,7 +172,7 @@ class StringReader:
                 level.count += 1
                 level.key = self._key(level) if level.is_object else str(level.count)
                 return True
-            if not self._take("}" if level.is_object else "]"):
+            if not self._close(level):
                 raise self._fault("a comma or an end is missing")
             self._levels.pop()
         self._skip()

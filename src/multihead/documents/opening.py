@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from multihead.documents.android import AndroidStrings
+from multihead.documents.apple_strings import AppleStrings, strings_text
 from multihead.documents.archive_document import ArchiveDocument
 from multihead.documents.csv_table import CsvTable
 from multihead.documents.document import Document
@@ -19,10 +21,14 @@ from multihead.documents.plain_text import PlainText
 from multihead.documents.po import Catalogue, catalogue_text
 from multihead.documents.pptx import Presentation
 from multihead.documents.properties import Properties, properties_text
+from multihead.documents.qt_linguist import QtTranslations
 from multihead.documents.reading import MAX_BYTES, Text, decoded, read_bytes
+from multihead.documents.resx import Resources
 from multihead.documents.srt import SubRip
+from multihead.documents.stringsdict import PluralRules
 from multihead.documents.tmx import Tmx
 from multihead.documents.vtt import WebVtt
+from multihead.documents.xcstrings import StringCatalogue
 from multihead.documents.xhtml import XhtmlPage, xhtml_text
 from multihead.documents.xliff import Xliff
 from multihead.documents.xlsx import Workbook
@@ -74,6 +80,18 @@ def opened(
         return Page(path, page_text(data, path, encoding), source_language, target_language)
     if kind == "xliff":
         return Xliff(path, data, target_language)
+    if kind == "android":
+        return AndroidStrings(path, data, target_language)
+    if kind == "resx":
+        return Resources(path, data)
+    if kind == "qt":
+        return QtTranslations(path, data, target_language)
+    if kind == "strings":
+        return AppleStrings(path, strings_text(data, path, encoding))
+    if kind == "stringsdict":
+        return PluralRules(path, data, target_language)
+    if kind == "xcstrings":
+        return StringCatalogue(path, decoded(data, path, encoding), target_language)
     if kind == "tmx":
         return Tmx(path, data, source_language, target_language)
     if kind == "yaml":

@@ -1,4 +1,4 @@
-"""Training pairs from bilingual files: TMX, XLIFF, PO."""
+"""Training pairs from bilingual files: TMX, XLIFF, PO, Qt Linguist, string catalogues of Xcode."""
 
 import gzip
 import lzma
@@ -12,12 +12,14 @@ import zstandard
 
 from multihead import disk
 from multihead.documents import kind_of
-from multihead.documents.document import best_language, languages_match
+from multihead.documents.document import Document, best_language, languages_match
 from multihead.documents.inline import trimmed
 from multihead.documents.markup import Markup
 from multihead.documents.po import Catalogue, catalogue_text
-from multihead.documents.reading import MAX_BYTES, read_bytes
+from multihead.documents.qt_linguist import QtTranslations
+from multihead.documents.reading import MAX_BYTES, Text, decoded, read_bytes
 from multihead.documents.tmx_units import TMX, tmx_units
+from multihead.documents.xcstrings import StringCatalogue
 from multihead.documents.xliff_units import xliff_units
 from multihead.documents.xml_events import xml_events
 from multihead.documents.xml_inline import Element, items_of, target_markup
@@ -41,7 +43,7 @@ class Pair(NamedTuple):
 def read_pairs(
     path: Path | str, source: str | None = None, target: str | None = None, *, kind: str | None = None
 ) -> Iterator[Pair]:
-    """Yield the pairs of a TMX, XLIFF or PO file. TMX and XLIFF are streamed.
+    """Yield the pairs of a TMX, XLIFF, PO, Qt or .xcstrings file. TMX and XLIFF are streamed.
 
     Units are skipped if they have no translation, or if it is fuzzy or needs review.
 
@@ -50,19 +52,21 @@ def read_pairs(
         source: the source's language code, such as ``de``, which also stands for ``de-AT``; needed for TMX.
             A file from ``target`` to ``source`` is reversed.
         target: the target's.
-        kind: the format, "tmx", "xliff" or "po"; None: by the ending.
+        kind: the format, "tmx", "xliff", "po", "qt" or "xcstrings"; None: by the ending.
 
     Raises:
         UserError: the file is missing, malformed, of another format, or has no pair of these languages.
     """
     path = Path(path)
     kind = kind or kind_of(path.with_suffix("") if path.suffix.lower() in _PACKED else path)
-    pairs = {"tmx": _memory, "xliff": _bilingual, "po": _catalogue}.get(kind)
+    readers = {"tmx": _memory, "xliff": _bilingual, "po": _messages, "qt": _messages, "xcstrings": _messages}
+    pairs = readers.get(kind)
     if pairs is None:
-        remedy = "Pairs are read from .tmx, .xliff, .xlf and .po, and from two subtitle files."
+        endings = ".tmx, .xliff, .xlf, .po, .ts and .xcstrings"
+        remedy = f"Pairs are read from {endings}, and from two subtitle files."
         raise UserError("not a bilingual file", place=str(path), remedy=remedy)
     empty = True
-    for pair in pairs(path, source, target):
+    for pair in pairs(path, source, target, kind):
         empty = False
         yield pair
     if empty:
@@ -96,7 +100,7 @@ def _opened(path: Path) -> IO[bytes]:
     return zstandard.open(path) if ending == ".zst" else path.open("rb")
 
 
-def _memory(path: Path, source: str | None, target: str | None) -> Iterator[Pair]:
+def _memory(path: Path, source: str | None, target: str | None, kind: str) -> Iterator[Pair]:
     """Yield the pairs of a TMX file."""
     if not source or not target:
         raise _unnamed(path)
@@ -137,7 +141,7 @@ def _pair(left: Element, right: Element, path: str) -> Iterator[Pair]:
         yield Pair(inline.markup, target, place)
 
 
-def _bilingual(path: Path, source: str | None, target: str | None) -> Iterator[Pair]:
+def _bilingual(path: Path, source: str | None, target: str | None, kind: str) -> Iterator[Pair]:
     """Yield the pairs of an XLIFF file."""
     for unit in xliff_units(xml_events(_chunks(path), str(path)), str(path)):
         languages = unit.languages
@@ -149,15 +153,30 @@ def _bilingual(path: Path, source: str | None, target: str | None) -> Iterator[P
                 yield Pair(left, right, f"{path}:{part.source.start.line}")
 
 
-def _catalogue(path: Path, source: str | None, target: str | None) -> Iterator[Pair]:
-    """Yield the pairs of a PO file."""
-    catalogue = Catalogue(path, catalogue_text(read_bytes(path, MAX_BYTES), path, None))
-    turned = _turned(path, (None, catalogue.target_language), (source, target))
-    for segment in catalogue.segments:
+def _messages(path: Path, source: str | None, target: str | None, kind: str) -> Iterator[Pair]:
+    """Yield the pairs of a file of messages: PO, Qt Linguist, string catalogue."""
+    data = read_bytes(path, MAX_BYTES)
+    document: Document
+    if kind == "po":
+        document = Catalogue(path, catalogue_text(data, path, None))
+    elif kind == "qt":
+        document = QtTranslations(path, data)
+    else:
+        document = _string_catalogue(path, decoded(data, path), source, target)
+    turned = _turned(path, (document.source_language, document.target_language), (source, target))
+    for segment in document.segments:
         if segment.target and segment.translated:
             sides = segment.source, segment.target
             left, right = sides[::-1] if turned else sides
             yield Pair(left, right, segment.place)
+
+
+def _string_catalogue(path: Path, text: Text, source: str | None, target: str | None) -> StringCatalogue:
+    """Read a catalogue of several languages: the one beside its own that is asked for."""
+    catalogue = StringCatalogue(path, text)
+    own = catalogue.source_language or ""
+    others = [language for language in (target, source) if language and not languages_match(language, own)]
+    return StringCatalogue(path, text, others[0]) if others else catalogue
 
 
 def _turned(path: Path, have: tuple[str | None, str | None], want: tuple[str | None, str | None]) -> bool:

@@ -167,6 +167,9 @@ def xml_encoding(data: bytes) -> str:
     for mark, name in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
         if data.startswith(mark):
             return name
+    for start, name in ((b"<\0", "utf-16-le"), (b"\0<", "utf-16-be")):  # without a mark
+        if data.startswith(start):
+            return name
     found = re.match(rb"""(?:\xef\xbb\xbf)?<\?xml\s[^>]*?encoding\s*=\s*["']([\w.-]+)""", data[:1000])
     return found[1].decode() if found else "utf-8"
 

@@ -10,7 +10,7 @@ _SPECIAL = re.compile(
 )
 """Texts that may be read as something else, if they are not in quotes."""
 _FLOW = re.compile(r"[,\[\]{}:?]")
-_CONTROL = re.compile("[\x7f-\x9f\u2028\u2029\ufeff]")
+_CONTROL = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def is_plain(text: str, *, flow: bool = False) -> bool:

@@ -16,8 +16,8 @@ from multihead.text.rows import Pair, read_rows, remarks_on_columns
 
 __all__ = ["read_lines", "read_pairs"]
 
-Format = Literal["lines", "tsv", "csv", "jsonl", "tmx", "xliff", "po", "subtitles"]
-BILINGUAL: tuple[Format, ...] = ("tmx", "xliff", "po")
+Format = Literal["lines", "tsv", "csv", "jsonl", "tmx", "xliff", "po", "qt", "xcstrings", "subtitles"]
+BILINGUAL: tuple[Format, ...] = ("tmx", "xliff", "po", "qt", "xcstrings")
 """Documents that hold both sides; subtitles come in two files."""
 DOCUMENTS: tuple[Format, ...] = (*BILINGUAL, "subtitles")
 
@@ -132,10 +132,11 @@ _KINDS: dict[str, Format] = {
     ".xliff": "xliff",
     ".xlf": "xliff",
     ".po": "po",
+    ".xcstrings": "xcstrings",
     ".srt": "subtitles",
     ".vtt": "subtitles",
 }
-"""Format of each file extension; any other is lines."""
+"""Format of each file extension; any other is lines, also .ts: a text in Tsonga, if Qt is not asked for."""
 
 
 def file_format(data: DataSettings, name: str) -> Format:

@@ -60,9 +60,11 @@ class DataSettings(Settings):
     are dropped."""
     corrections_weight: float = Field(0.0, ge=0, allow_inf_nan=False)
     """Likewise; 0: chosen, a tenth as many as the corpus has, none drawn more than 16 times as often."""
-    format: Literal["auto", "lines", "tsv", "csv", "jsonl", "tmx", "xliff", "po", "subtitles"] = "auto"
-    """File format; "auto": by file name (.tsv, .csv, .jsonl, .tmx, .xliff, .xlf, .po, .srt, .vtt, else one
-    sentence a line)."""
+    format: Literal[
+        "auto", "lines", "tsv", "csv", "jsonl", "tmx", "xliff", "po", "qt", "xcstrings", "subtitles"
+    ] = "auto"
+    """File format; "auto": by file name (.tsv, .csv, .jsonl, .tmx, .xliff, .xlf, .po, .xcstrings, .srt,
+    .vtt, else one sentence a line); "qt" is a .ts file of Qt Linguist."""
     source_field: str = ""
     """Source column of a TSV or CSV file: its number, from 1, or its name in the header, the first line; or
     source key of a JSONL file ("translation.de" for a nested object). Default: column 1, key "source"."""
