@@ -111,6 +111,10 @@ ANSWERED: dict[str, tuple[str, str, list[str]]] = {
     "10,000 quotes": ("a.md", ">" * DEEP + " a\n\nb\n", ["b"]),
     "10,000 brackets": ("a.md", "[" * DEEP + "a", ["[" * DEEP + "a"]),
     "10,000 stars": ("a.md", "*a " * DEEP, ["*a " * (DEEP - 1) + "*a"]),
+    "10,000 groups": ("a.tex", "{" * DEEP + "a" + "}" * DEEP, ["a"]),
+    "10,000 groups that never close": ("a.tex", "{" * DEEP + "a", ["a"]),
+    "10,000 footnotes of footnotes": ("a.tex", "\\footnote{a" * DEEP + "}" * DEEP, ["a"] * 20),
+    "10,000 lists": ("a.tex", "\\begin{itemize}" * DEEP + "a" + "\\end{itemize}" * DEEP, ["a"]),
     "a rule that divides by nothing": (
         "a.po",
         'msgid ""\nmsgstr "Plural-Forms: nplurals=2; plural=1/(n-n);\\n"\nmsgid "a"\nmsgid_plural "b"\n'

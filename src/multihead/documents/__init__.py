@@ -79,6 +79,7 @@ KINDS = {
     ".qmd": "markdown",
     ".rmd": "markdown",
     ".ipynb": "notebook",
+    ".tex": "latex",
 }
 """Format of each file extension."""
 

@@ -9,6 +9,7 @@ from multihead.documents.docx import WordDocument
 from multihead.documents.epub import Book
 from multihead.documents.html import Page, page_text
 from multihead.documents.json_messages import JsonMessages
+from multihead.documents.latex import MAX_LATEX_BYTES, Latex, latex_text
 from multihead.documents.markdown import MAX_MARKDOWN_BYTES, Markdown
 from multihead.documents.notebook import Notebook
 from multihead.documents.odp import OpenPresentation
@@ -42,7 +43,7 @@ _TEXTS: dict[str, Callable[[Path, Text], Document]] = {
     "markdown": Markdown,
     "notebook": Notebook,
 }
-_LARGEST = {"markdown": MAX_MARKDOWN_BYTES, "yaml": MAX_YAML_BYTES}
+_LARGEST = {"latex": MAX_LATEX_BYTES, "markdown": MAX_MARKDOWN_BYTES, "yaml": MAX_YAML_BYTES}
 """Size limits of files whose parsers are slow."""
 
 
@@ -70,6 +71,8 @@ def opened(
         if path.suffix.lower() == ".xhtml":
             return XhtmlPage(path, xhtml_text(data, path, encoding), source_language, target_language)
         return Page(path, page_text(data, path, encoding), source_language, target_language)
+    if kind == "latex":
+        return Latex(path, latex_text(data, path, encoding), source_language, target_language)
     if kind == "xliff":
         return Xliff(path, data, target_language)
     if kind == "tmx":
