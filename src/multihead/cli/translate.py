@@ -16,8 +16,8 @@ each output line has the line number, the score and a translation, separated by
 tabs; the score is the log-probability divided by the length penalty. --n-best,
 --scores, --prefix, --prefixes and sampling take every line as it is.
 
-Documents: txt, md, tex, ipynb, html, epub, docx, pptx, xlsx, odt, odp, ods,
-srt, vtt, po, xliff, tmx, json, yml, properties. All but the text stays as it is;
+Documents: txt, md, rst, tex, ipynb, html, epub, docx, pptx, xlsx, odt, odp,
+ods, srt, vtt, po, xliff, tmx, json, yml, properties. All but the text stays as it is;
 docs/documents.md says more. An interrupted command resumes when it is repeated.
 """
 

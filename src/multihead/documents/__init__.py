@@ -79,6 +79,7 @@ KINDS = {
     ".qmd": "markdown",
     ".rmd": "markdown",
     ".ipynb": "notebook",
+    ".rst": "rst",
     ".tex": "latex",
 }
 """Format of each file extension."""

@@ -20,6 +20,7 @@ from multihead.documents.po import Catalogue, catalogue_text
 from multihead.documents.pptx import Presentation
 from multihead.documents.properties import Properties, properties_text
 from multihead.documents.reading import MAX_BYTES, Text, decoded, read_bytes
+from multihead.documents.rst import MAX_RST_BYTES, ReStructuredText
 from multihead.documents.srt import SubRip
 from multihead.documents.tmx import Tmx
 from multihead.documents.vtt import WebVtt
@@ -42,8 +43,14 @@ _TEXTS: dict[str, Callable[[Path, Text], Document]] = {
     "vtt": WebVtt,
     "markdown": Markdown,
     "notebook": Notebook,
+    "rst": ReStructuredText,
 }
-_LARGEST = {"latex": MAX_LATEX_BYTES, "markdown": MAX_MARKDOWN_BYTES, "yaml": MAX_YAML_BYTES}
+_LARGEST = {
+    "latex": MAX_LATEX_BYTES,
+    "markdown": MAX_MARKDOWN_BYTES,
+    "rst": MAX_RST_BYTES,
+    "yaml": MAX_YAML_BYTES,
+}
 """Size limits of files whose parsers are slow."""
 
 
