@@ -227,6 +227,8 @@ def test_a_translation_is_written_so_that_it_is_printed(
         ("\\begin{x} a \\end{y} b", ["a", "b"]),
         ("a \\\n\nb \\", ["a", "b"]),
         ("%\n% a\n", []),
+        ('na{\\"\\i}ve {\\ss}', ["naïve ß"]),
+        ("\\cmidrule(lr){1-2} a", ["a"]),
     ],
 )
 def test_what_is_no_text_is_kept(source: str, segments: list[str], tmp_path: Path) -> None:

@@ -145,6 +145,8 @@ class _Walk:
     def _group(self, number: int, partner: int, frame: _Frame) -> int:
         """Take the brace that opens a group, and the declarations after it, ``{\\bf ``."""
         inner = number + 1
+        if partner == inner + 1 and self.tokens.kinds[inner] == "char":
+            return self._add(number, partner + 1, decoded(self.tokens.raw(inner)))  # {\\"a}
         while (
             inner < partner and self.tokens.kinds[inner] == "word" and self.tokens.name(inner) in DECLARATIONS
         ):

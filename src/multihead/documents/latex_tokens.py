@@ -32,6 +32,7 @@ _GRAMMAR = (
         rf"[ \t]*=?[ \t]*{_LENGTH}(?:[ \t]+(?:plus|minus)[ \t]*{_LENGTH}){{0,2}} ?"
         r"|\\[a-z]{0,20}(?:penalty|tolerance|badness)[ \t]*=?[ \t]*-?\d+ ?"
         r"|\\(?:setlength|addtolength)[ \t]*\\[A-Za-z@]+[ \t]*\{[^{}\r\n]{0,200}\}"
+        r"|\\cmidrule(?:\[[^\]\r\n]{0,50}\])?(?:\([^()\r\n]{0,50}\))?[ \t]*\{[^{}\r\n]{0,50}\}"
         r"|\\let[ \t]*\\(?:[A-Za-z@]+|[^A-Za-z\s])[ \t]*=?[ \t]*\\?(?:[A-Za-z@]+|[^A-Za-z\s])",
     ),
     ("begin", rf"\\begin[ \t]*\{{[^{{}}\\\r\n]{{1,60}}\}}{_OVERLAY}"),
