@@ -115,7 +115,9 @@ def held(name: str, text: str) -> str:
         text = re.sub(r"[^\S\r\n\v\f\x85\u2028\u2029]*[\r\n\v\f\x85\u2028\u2029]\s*", " ", text)
     if kind in OFFICE:
         text = re.sub("[\t\n\r]", " ", text)
-    if kind in (".md", ".ipynb", *ARCHIVES):
+    if kind == ".rst":
+        text = re.sub("[\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", text)
+    if kind in (".md", ".ipynb", ".rst", ".tex", *ARCHIVES):
         text = collapsed(text)
     if kind == ".htm":
         text = re.sub("[\x80-\x9f\ufdd0-\ufdef\ufffe\uffff]", "\ufffd", text)

@@ -66,7 +66,18 @@ def read_and_write(path: Path) -> None:
     except UserError as error:
         assert error.place and error.remedy  # noqa: PT017, PT018
         return
-    if document.kind in ("text", "html", "epub", "markdown", "notebook", "srt", "vtt", "yaml"):
+    if document.kind in (
+        "text",
+        "html",
+        "epub",
+        "markdown",
+        "notebook",
+        "rst",
+        "latex",
+        "srt",
+        "vtt",
+        "yaml",
+    ):
         return  # what else is spoilt may come to be other markup
     path.write_bytes(result)
     again = open_document(path, target_language="ko", source_language=document.source_language)

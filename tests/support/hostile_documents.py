@@ -147,6 +147,13 @@ ANSWERED: dict[str, tuple[str, str, list[str]]] = {
     "10,000 quotes": ("a.md", ">" * DEEP + " a\n\nb\n", ["b"]),
     "10,000 brackets": ("a.md", "[" * DEEP + "a", ["[" * DEEP + "a"]),
     "10,000 stars": ("a.md", "*a " * DEEP, ["*a " * (DEEP - 1) + "*a"]),
+    "10,000 lists in a line": ("a.rst", "b\n\n" + "- " * DEEP + "a", ["b"]),
+    "10,000 tables that never end": ("a.rst", "== ==\na b\n" * DEEP + "\nc", ["c"]),
+    "10,000 stars that never close": ("a.rst", "*a " * DEEP + "b", ["*a " * DEEP + "b"]),
+    "10,000 groups": ("a.tex", "{" * DEEP + "a" + "}" * DEEP, ["a"]),
+    "10,000 groups that never close": ("a.tex", "{" * DEEP + "a", ["a"]),
+    "10,000 footnotes of footnotes": ("a.tex", "\\footnote{a" * DEEP + "}" * DEEP, ["a"] * 20),
+    "10,000 lists": ("a.tex", "\\begin{itemize}" * DEEP + "a" + "\\end{itemize}" * DEEP, ["a"]),
     "a rule that divides by nothing": (
         "a.po",
         'msgid ""\nmsgstr "Plural-Forms: nplurals=2; plural=1/(n-n);\\n"\nmsgid "a"\nmsgid_plural "b"\n'

@@ -17,10 +17,10 @@ each output line has the line number, the score and a translation, separated by
 tabs; the score is the log-probability divided by the length penalty. --n-best,
 --scores, --prefix, --prefixes and sampling take every line as it is.
 
-Documents: txt, md, ipynb, html, epub, docx, pptx, xlsx, odt, odp, ods, srt,
-vtt, po, xliff, tmx, json, yml, properties; strings of apps: xml (Android),
-resx, strings, stringsdict, xcstrings, ts (Qt). All but the text stays as it is;
-Of a folder, all documents in it are translated into another folder.
+Documents: txt, md, rst, tex, ipynb, html, epub, docx, pptx, xlsx, odt, odp,
+ods, srt, vtt, po, xliff, tmx, json, yml, properties, csv; strings of apps: xml
+(Android), resx, strings, stringsdict, xcstrings, ts (Qt). All but the text
+stays as it is. Of a folder, all documents in it are translated into another.
 docs/documents.md says more. An interrupted command resumes when it is repeated.
 """
 

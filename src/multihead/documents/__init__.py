@@ -89,6 +89,8 @@ KINDS = {
     ".qmd": "markdown",
     ".rmd": "markdown",
     ".ipynb": "notebook",
+    ".rst": "rst",
+    ".tex": "latex",
 }
 """Format of each file extension."""
 TABLES = frozenset((".csv", ".tsv"))

@@ -12,6 +12,7 @@ from multihead.documents.docx import WordDocument
 from multihead.documents.epub import Book
 from multihead.documents.html import Page, page_text
 from multihead.documents.json_messages import JsonMessages
+from multihead.documents.latex import MAX_LATEX_BYTES, Latex, latex_text
 from multihead.documents.markdown import MAX_MARKDOWN_BYTES, Markdown
 from multihead.documents.notebook import Notebook
 from multihead.documents.odp import OpenPresentation
@@ -24,6 +25,7 @@ from multihead.documents.properties import Properties, properties_text
 from multihead.documents.qt_linguist import QtTranslations
 from multihead.documents.reading import MAX_BYTES, Text, decoded, read_bytes
 from multihead.documents.resx import Resources
+from multihead.documents.rst import MAX_RST_BYTES, ReStructuredText
 from multihead.documents.srt import SubRip
 from multihead.documents.stringsdict import PluralRules
 from multihead.documents.tmx import Tmx
@@ -48,8 +50,14 @@ _TEXTS: dict[str, Callable[[Path, Text], Document]] = {
     "vtt": WebVtt,
     "markdown": Markdown,
     "notebook": Notebook,
+    "rst": ReStructuredText,
 }
-_LARGEST = {"markdown": MAX_MARKDOWN_BYTES, "yaml": MAX_YAML_BYTES}
+_LARGEST = {
+    "latex": MAX_LATEX_BYTES,
+    "markdown": MAX_MARKDOWN_BYTES,
+    "rst": MAX_RST_BYTES,
+    "yaml": MAX_YAML_BYTES,
+}
 """Size limits of files whose parsers are slow."""
 
 
@@ -78,6 +86,8 @@ def opened(
         if path.suffix.lower() == ".xhtml":
             return XhtmlPage(path, xhtml_text(data, path, encoding), source_language, target_language)
         return Page(path, page_text(data, path, encoding), source_language, target_language)
+    if kind == "latex":
+        return Latex(path, latex_text(data, path, encoding), source_language, target_language)
     if kind == "xliff":
         return Xliff(path, data, target_language)
     if kind == "android":
