@@ -19,7 +19,8 @@ def manual(tmp_path: Path) -> Path:
     (folder / ".git").mkdir()
     (folder / "a.md").write_text("# eins zwei\n", encoding="utf-8")
     (folder / "deep" / "b.txt").write_text("drei\n", encoding="utf-8")
-    (folder / "deep" / "er" / "c.json").write_text('{"key": "vier"}', encoding="utf-8")
+    (folder / "deep" / "er" / "c.html").write_text("<p>vier", encoding="utf-8")
+    (folder / "settings.json").write_text('{"key": "eins"}', encoding="utf-8")
     (folder / ".git" / "d.txt").write_text("eins\n", encoding="utf-8")
     (folder / "picture.PNG").write_bytes(b"\x89PNG")
     (folder / "Makefile").write_text("all:\n", encoding="utf-8")
@@ -38,10 +39,10 @@ def texts(folder: Path) -> dict[str, list[str]]:
 def test_a_folder_is_translated_into_another(trained: Path, manual: Path, capfdbinary: Captured) -> None:
     _, messages = run(capfdbinary, "translate", trained, manual)
     made = manual.parent / "manual.en"
-    assert list(texts(made)) == ["a.md", "deep/b.txt", "deep/er/c.json"]
+    assert list(texts(made)) == ["a.md", "deep/b.txt", "deep/er/c.html"]
     assert texts(made)["a.md"] != ["eins zwei"]
-    assert (made / "deep" / "er" / "c.json").read_text().startswith('{"key": "')
-    assert "2 other files were left out: 1 .png, 1 Makefile" in messages
+    assert (made / "deep" / "er" / "c.html").read_text().startswith("<p>")
+    assert "3 other files were left out: 1 .json, 1 .png, 1 Makefile; --only names" in messages
     assert sorted(path.name for path in manual.parent.iterdir() if "manual" in path.name) == [
         "manual",
         "manual.en",
@@ -61,7 +62,7 @@ def test_one_broken_document_does_not_stop_the_others_and_the_rest_is_not_repeat
     assert "b.docx: a damaged archive" in messages
     assert "1 of 4 documents were not translated" in messages
     made = manual.parent / "manual.en"
-    assert list(texts(made)) == ["a.md", "deep/b.txt", "deep/er/c.json"]
+    assert list(texts(made)) == ["a.md", "deep/b.txt", "deep/er/c.html"]
     (made / "a.md").write_text("# mended by hand\n", encoding="utf-8")
     (manual / "deep" / "b.txt").write_text("vier\n", encoding="utf-8")
 
@@ -90,7 +91,7 @@ def test_several_documents_are_named_after_the_language_or_go_to_a_folder(
     assert (manual / "deep" / "b.en.txt").exists()
     out = manual.parent / "all"
     run(capfdbinary, "translate", trained, manual / "a.md", manual / "deep", "-o", out)
-    assert list(texts(out)) == ["a.md", "deep/b.en.txt", "deep/b.txt", "deep/er/c.json"]
+    assert list(texts(out)) == ["a.md", "deep/b.en.txt", "deep/b.txt", "deep/er/c.html"]
 
 
 def test_a_folder_inside_its_own_translation_is_not_read(manual: Path) -> None:
@@ -101,8 +102,19 @@ def test_a_folder_inside_its_own_translation_is_not_read(manual: Path) -> None:
     assert [to.relative_to(out).as_posix() for _, to in plan.documents] == [
         "a.md",
         "deep/b.txt",
-        "deep/er/c.json",
+        "deep/er/c.html",
     ]
+
+
+def test_only_what_is_named_is_translated(trained: Path, manual: Path, capfdbinary: Captured) -> None:
+    _, messages = run(capfdbinary, "translate", trained, manual, "--only", "*.json", "a.*")
+    assert list(texts(manual.parent / "manual.en")) == ["a.md", "settings.json"]
+    assert "4 other files were left out" in messages
+    assert "--only" not in messages
+    assert "no document in it" in fail(capfdbinary, "translate", trained, manual, "--only", "*.docx")
+    assert "it has no effect without a folder" in fail(
+        capfdbinary, "translate", trained, manual / "a.md", "--only", "*.md"
+    )
 
 
 def test_links_and_hidden_files_are_left_out(manual: Path) -> None:

@@ -12,7 +12,7 @@ from multihead.errors import UserError
 from multihead.generation.text_translator import TextTranslator
 from multihead.run.names import MODEL, RECIPE, WEIGHTS
 from multihead.workflows.translating_documents import Request, Summary, identity, translate_document
-from multihead.workflows.translating_folders import finished, planned
+from multihead.workflows.translating_folders import SELDOM, finished, planned
 
 
 def split_arguments(names: Sequence[str]) -> tuple[tuple[str, ...], list[Path]]:
@@ -54,14 +54,14 @@ def translate_all(
     translator: TextTranslator,
     folders: Sequence[str],
     *,
-    tables: bool,
+    only: Sequence[str],
 ) -> int:
     """Translate several documents, and print a summary of each; return the exit status.
 
     A document that cannot be translated is reported, and the others are translated.
     """
     console = _console.messages()
-    plan = planned(documents, output, translator.target_language, tables=tables)
+    plan = planned(documents, output, translator.target_language, only=only)
     failed = before = 0
     with finished(plan.root) as done:
         for path, to in plan.documents:
@@ -84,7 +84,8 @@ def translate_all(
     if plan.others:
         most = sorted(plan.others.items(), key=lambda found: (-found[1], found[0]))[:5]
         endings = ", ".join(f"{count:,} {ending}" for ending, count in most)
-        console.print(f"{plan.others.total():,} other files were left out: {endings}")
+        hint = "; --only names what to translate" if not only and plan.others.keys() & SELDOM else ""
+        console.print(f"{plan.others.total():,} other files were left out: {endings}{hint}")
     if failed:
         console.print(f"{failed:,} of {len(plan.documents):,} documents were not translated", style="red")
     return 1 if failed else 0

@@ -53,7 +53,7 @@ from multihead.settings import SearchSettings
 from multihead.text.corpus import read_lines
 from multihead.text.terms import Glossary
 from multihead.workflows.translating_documents import Request, default_output
-from multihead.workflows.without_effect import refuse_other_methods
+from multihead.workflows.without_effect import refuse_other_methods, without_effect
 
 CHUNK = 1000
 """Number of lines translated together: enough to sort them by length, few enough for early output. It divides
@@ -102,6 +102,11 @@ class Options:
     columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME [NAME ...]", help_behavior_hint="")] = ()
     """Columns of a table (.csv, .tsv) to translate: their names in its first row,
     or their numbers, from 1."""
+    only: Annotated[
+        tuple[str, ...], tyro.conf.arg(metavar="NAME [NAME ...]", help_behavior_hint="")
+    ] = ()
+    """Names of the documents in a folder that are translated ('*.md' '*.json').
+    [all but tables, settings and programs]"""
     part: Annotated[str | None, tyro.conf.arg(metavar="I/N", help_behavior_hint="")] = None
     """Translate part I of N of a large file, in blocks below the folder -o; killed, it resumes
     (docs/parallel.md)."""
@@ -140,6 +145,8 @@ def main(arguments: Sequence[str]) -> int:
     search = search_settings(runs[0], given)
     refuse_other_methods(given, search.method)
     _refuse_without_effect(options, document, search)
+    if options.only and not any(path.is_dir() for path in documents):
+        raise without_effect("--only", "without a folder")
     several = len(documents) > 1 or bool(document and document.is_dir())
     parts = open_parts(options, search) if options.part or options.join or options.engine else None
     if parts and options.engine:
@@ -159,7 +166,7 @@ def main(arguments: Sequence[str]) -> int:
     if several:
         root = Path(options.output) if options.output else None
         request = partial(_request, options, search=search)
-        return translate_all(documents, root, request, texts, runs, tables=bool(options.columns))
+        return translate_all(documents, root, request, texts, runs, only=options.only)
     if document:
         output = Path(options.output) if options.output else default_output(document, texts.target_language)
         translate(_request(options, document, output, search), texts, runs)
@@ -191,7 +198,7 @@ def _refuse_without_effect(options: Options, document: Path | None, search: Sear
             remedy = "Leave --n-best and --method sample out."
             raise UserError("a document gets one translation", place=str(document), remedy=remedy)
         return
-    refuse_options(options, ("tm", "again", "columns"), "on lines")
+    refuse_options(options, ("tm", "again", "columns", "only"), "on lines")
     if _by_line(options, search):
         refuse_options(options, ("glossary",), "with --n-best, --scores, --prefix, --prefixes or sampling")
     if options.input and Path(options.input).suffix.lower() in set(KINDS) - {".txt", ".md", *TABLES}:

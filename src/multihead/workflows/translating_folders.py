@@ -2,9 +2,10 @@
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from pathlib import Path
 
 from multihead.documents import KINDS, TABLES
@@ -28,7 +29,11 @@ class Plan:
     others: Counter[str] = field(default_factory=Counter)
 
 
-def planned(names: Sequence[Path], output: Path | None, language: str, *, tables: bool = False) -> Plan:
+SELDOM = frozenset((".json", ".yml", ".yaml", ".xml", ".ts", ".properties", *TABLES))
+"""Extensions that settings, programs and values have more often than texts."""
+
+
+def planned(names: Sequence[Path], output: Path | None, language: str, *, only: Sequence[str] = ()) -> Plan:
     """Plan the translation of documents and folders.
 
     In folders, hidden files and folders and symbolic links are left out.
@@ -37,7 +42,7 @@ def planned(names: Sequence[Path], output: Path | None, language: str, *, tables
         names: documents and folders.
         output: of one folder its translation, else the folder for all; None: named after the language.
         language: the target language.
-        tables: True if columns of tables are named; else tables in folders are no documents.
+        only: patterns of the names to translate in folders; by default all documents but the ``SELDOM`` ones.
 
     Raises:
         UserError: no document; two with one output; an output that would replace a document.
@@ -55,7 +60,7 @@ def planned(names: Sequence[Path], output: Path | None, language: str, *, tables
         if name.is_dir():
             base = output if len(names) == 1 else output and output / name.resolve().name
             assert base is not None, "a folder has an output"
-            _add_folder(plan, name, base, KINDS.keys() - (() if tables else TABLES))
+            _add_folder(plan, name, base, only)
         else:
             plan.documents.append((name, output / name.name if output else default_output(name, language)))
     if not plan.documents:
@@ -87,7 +92,7 @@ def _refuse_root(output: Path, names: Sequence[Path]) -> None:
             raise UserError("the output would overwrite the documents", place=str(output), remedy=remedy)
 
 
-def _add_folder(plan: Plan, folder: Path, output: Path, endings: Collection[str]) -> None:
+def _add_folder(plan: Plan, folder: Path, output: Path, only: Sequence[str]) -> None:
     skipped = output.resolve()
     for place, inside, files in os.walk(folder):
         inside[:] = sorted(one for one in inside if one[0] != "." and Path(place, one).resolve() != skipped)
@@ -95,10 +100,12 @@ def _add_folder(plan: Plan, folder: Path, output: Path, endings: Collection[str]
             path = Path(place, name)
             if name[0] == "." or path.is_symlink():
                 continue
-            if path.suffix.lower() in endings:
+            ending = path.suffix.lower()
+            wanted = any(fnmatch(name, one) for one in only) if only else ending not in SELDOM
+            if wanted and ending in KINDS:
                 plan.documents.append((path, output / path.relative_to(folder)))
             else:
-                plan.others[path.suffix.lower() or name] += 1
+                plan.others[ending or name] += 1
 
 
 class Finished:
