@@ -31,7 +31,7 @@ def test_a_format_is_told_by_the_ending_of_the_name(tmp_path: Path) -> None:
         with pytest.raises(UserError, match=r"Endings: \.txt"):
             open_document(tmp_path / name)
     with pytest.raises(UserError, match=r"Save it as \.xlsx, in the program that opens it\. Endings: \.txt"):
-        open_document(tmp_path / "a.csv")
+        open_document(tmp_path / "a.numbers")
 
 
 def test_a_document_replaces_a_file_as_a_whole_and_a_pipe_not_at_all(tmp_path: Path) -> None:

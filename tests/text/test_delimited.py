@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multihead.errors import UserError
+from multihead.separators import SAMPLED, SEPARATORS
 from multihead.settings import DataSettings
 from multihead.text.corpus import read_pairs, remarks
-from multihead.text.delimited import DELIMITERS, SAMPLED, read_table, rows_of
+from multihead.text.delimited import read_table, rows_of
 
 CELLS = st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"]), max_size=7)
 
@@ -23,7 +24,7 @@ def rows(text: str, kind: str = "csv") -> list[tuple[int, list[str]]]:
 
 @given(
     st.lists(st.lists(CELLS, min_size=3, max_size=3), min_size=1, max_size=11),
-    st.sampled_from(DELIMITERS),
+    st.sampled_from(SEPARATORS),
 )
 def test_what_a_spreadsheet_writes_is_read_back(table: list[list[str]], delimiter: str) -> None:
     """The writer is Python's own; every cell is quoted, so that nothing else can separate them."""

@@ -102,9 +102,7 @@ class Options:
     columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME [NAME ...]", help_behavior_hint="")] = ()
     """Columns of a table (.csv, .tsv) to translate: their names in its first row,
     or their numbers, from 1."""
-    only: Annotated[
-        tuple[str, ...], tyro.conf.arg(metavar="NAME [NAME ...]", help_behavior_hint="")
-    ] = ()
+    only: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME [NAME ...]", help_behavior_hint="")] = ()
     """Names of the documents in a folder that are translated ('*.md' '*.json').
     [all but tables, settings and programs]"""
     part: Annotated[str | None, tyro.conf.arg(metavar="I/N", help_behavior_hint="")] = None

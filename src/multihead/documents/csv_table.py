@@ -12,10 +12,10 @@ from multihead.documents.segment import Segment, Translation
 from multihead.documents.splice import Edit, Span
 from multihead.documents.text_document import TextDocument
 from multihead.errors import UserError
-from multihead.text.delimited import separator
+from multihead.separators import SAMPLED, separator
 
 _SEPARATOR_LINE = re.compile(r"\ufeff?sep=(.)(?:\r\n?|\n)")
-"""What Excel writes and reads in the first line."""
+"""A first line that Excel writes and reads."""
 _SHOWN = 12
 """Most columns that an error lists."""
 
@@ -47,7 +47,7 @@ class CsvTable(TextDocument):
         self._cells: list[_Cell] = []
         first = _SEPARATOR_LINE.match(text.text)
         start = first.end() if first else len(text.text) - len(text.text.removeprefix("\ufeff"))
-        sample = text.text[start : start + (1 << 16)].splitlines()
+        sample = text.text[start : start + (1 << 16)].splitlines()[:SAMPLED]
         self._separator = "\t" if self._tabs else first[1] if first else separator(sample)
         rows = self._rows(start)
         header = next(rows, [])

@@ -1,19 +1,15 @@
 """Reader of tables: TSV, whose tabs always separate, and CSV as spreadsheets write it, with quotes."""
 
 import csv
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain, islice
 
 from multihead.errors import UserError
+from multihead.separators import SAMPLED, separator
 from multihead.text.lines import empty, file_kind, read_lines
 
 Row = tuple[int, list[str]]
 """Line number, from 1, and cells; a blank row has none."""
-DELIMITERS = ",;\t"
-"""Separators of the cells of a CSV file; spreadsheets write semicolons where decimals have commas."""
-SAMPLED = 50
-"""Lines that decide which of them does."""
 
 
 def read_table(path: str, encoding: str = "utf-8") -> Iterator[Row]:
@@ -76,18 +72,3 @@ def _csv_rows(lines: Iterator[str], path: str) -> Iterator[Row]:
             remedy = "Quote texts that contain the separator, as spreadsheets do, or save the table as .tsv."
             raise UserError(fact, place=f"{path}:{number}", remedy=remedy)
         yield number, [cell.strip("\n").replace("\r\n", " ").replace("\n", " ") for cell in cells]
-
-
-def separator(sample: Sequence[str]) -> str:
-    """Return the separator by which most rows have the same number of cells, but more than one."""
-    return max(DELIMITERS, key=lambda delimiter: _regular(sample, delimiter))
-
-
-def _regular(sample: Sequence[str], delimiter: str) -> float:
-    try:
-        rows = [row for row in csv.reader((line + "\n" for line in sample), delimiter=delimiter) if row]
-    except csv.Error:
-        return 0.0
-    widths = Counter(len(row) for row in rows)
-    width, rows_of_it = max(widths.items(), key=lambda item: item[1], default=(0, 0))
-    return rows_of_it / len(rows) if width > 1 else 0.0
