@@ -40,7 +40,6 @@ def test_a_folder_is_translated_into_another(trained: Path, manual: Path, capfdb
     _, messages = run(capfdbinary, "translate", trained, manual)
     made = manual.parent / "manual.en"
     assert list(texts(made)) == ["a.md", "deep/b.txt", "deep/er/c.html"]
-    assert texts(made)["a.md"] != ["eins zwei"]
     assert (made / "deep" / "er" / "c.html").read_text().startswith("<p>")
     assert "3 other files were left out: 1 .json, 1 .png, 1 Makefile; --only names" in messages
     assert sorted(path.name for path in manual.parent.iterdir() if "manual" in path.name) == [

@@ -297,6 +297,20 @@ def test_a_heading_gets_no_full_stop(tmp_path: Path) -> None:
     assert text == "# EIN HUND\n\nER LÄUFT.\n"
 
 
+def test_a_text_without_a_translation_is_kept_and_named(tmp_path: Path) -> None:
+    tokenizer = train(["Ein Hund läuft."] * 3, TokenizerSettings(kind="chars", vocab_size=400))
+    made = ScriptedTranslator(tokenizer, lambda line, settings: ["" if "Hund" in line else line.upper()])
+    path = written(tmp_path, "a.md", "# Ein *Hund*\n\nEr läuft. Ein Hund.\n")
+    text, summary = translated(TextTranslator(made, "de", "en"), path)
+    assert text.startswith("# Ein *Hund*\n\nER LÄUFT.")
+    assert summary.review == 2
+    assert summary.warnings == [
+        (f"{path}:1", "the model gives no translation"),
+        (f"{path}:1", "kept as it is"),
+        (f"{path}:3", "the model gives no translation"),
+    ]
+
+
 def test_messages_of_qt_are_kept_filled_or_marked(translator: TextTranslator, tmp_path: Path) -> None:
     text, summary = translated(translator, written(tmp_path, "a.ts", QT))
     assert "<translation>EIN HUND.</translation>" in text

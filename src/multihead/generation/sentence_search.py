@@ -23,6 +23,7 @@ from multihead.text.terms import Glossary
 NO_REPEAT = 3
 """Size of the n-grams that may not repeat when a sentence is searched again after a loop."""
 LOOP = "the translation repeats itself"
+EMPTY = "the model gives no translation"
 UNFAMILIAR = "unlike the text of the training"
 UNFAMILIAR_CONFIDENCE = LOW / 2
 """Most that is expected of a sentence unlike the text of the training, however probable its translation."""
@@ -239,6 +240,8 @@ class SentenceSearch:
         notes += [
             f'the digits of "{number}" are missing' for number in lost_digits(line.rewritten, carried.text)
         ]
+        if not carried.text.strip():
+            notes.append(EMPTY)
         confidence = self._calibration(found.score)
         (ids,) = self.translator.source_tokenizer.encode_batch([line.text])
         if self._calibration.unfamiliar(len(ids), len(line.text)):

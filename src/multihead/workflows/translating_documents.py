@@ -21,6 +21,8 @@ from multihead.text.terms import Glossary
 from multihead.workflows.document_journal import Journal, read, spelled
 from multihead.workflows.translation_memory import Memory
 
+KEPT = "kept as it is"
+"""Warning of a text for which the model gives no translation."""
 CHUNK = 6000
 """Characters that are translated together: a kill loses at most these."""
 
@@ -213,11 +215,15 @@ def _chunks(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
 def _record(segment: Segment, found: TextTranslation) -> dict[str, Any]:
     """Return a translated segment as a line of the journal."""
     warnings = list(found.warnings)
+    target = found.markup
+    if not found.text.strip():
+        target = segment.source  # a document without this text would say less, and nobody would see it
+        warnings.append(KEPT)
     if segment.max_length is not None and len(found.text) > segment.max_length:
         warnings.append(f"{len(found.text):,} characters, more than the {segment.max_length:,} allowed")
     return {
         "number": segment.number,
-        "target": spelled(found.markup),
+        "target": spelled(target),
         "confidence": round(found.confidence, 4),
         "review": found.doubtful or bool(warnings),
         "unplaced": list(found.unplaced),
