@@ -1,5 +1,7 @@
 """The guess at an encoding: real sentences in the encodings that people's files have."""
 
+import time
+
 import pytest
 
 from multihead.encodings import likely
@@ -52,4 +54,18 @@ def test_only_the_surroundings_of_a_long_line_are_judged_and_shown() -> None:
 def test_a_line_of_megabytes_is_judged_at_once(offset: int) -> None:
     line = bytearray(b"x" * 10_000_000)
     line[offset] = 0xE4
+    start = time.perf_counter()
     assert likely(bytes(line), offset).startswith(" (cp1252, ")
+    assert time.perf_counter() - start < 2
+
+
+@pytest.mark.parametrize("encoding", ["shift_jis", "cp949", "gb18030"])
+@pytest.mark.parametrize("offset", [8_000, 8_001])
+def test_a_long_line_without_spaces_is_cut_between_characters(encoding: str, offset: int) -> None:
+    text = {
+        "shift_jis": "ひらがなとカタカナと漢字",
+        "cp949": "가나다라마바사아자차",
+        "gb18030": "汉语没有空格的文章",
+    }
+    line = (text[encoding] * 4_000).encode(encoding)
+    assert f"({encoding}, " in likely(line, offset)

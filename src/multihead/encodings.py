@@ -1,7 +1,9 @@
 """Guess at the encoding of bytes that are not in the expected one, for a person to judge."""
 
 import unicodedata
+from collections.abc import Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 from multihead.scripts import script
 
@@ -18,7 +20,11 @@ CANDIDATES = {
 }
 """Encodings in the order of preference, each with one that has the usual among its characters."""
 WINDOW = 2000
-"""Bytes before and after the one in question that are judged, to the next space."""
+"""Bytes before and after the one in question that are judged, and at most as many more."""
+ALONE = 0x30
+"""Bytes below this one are characters in all of these encodings, never parts of one."""
+LONGEST = 4
+"""Bytes of the longest character."""
 CONTEXT = 24
 """Characters that are shown before the one in question, and from it."""
 
@@ -33,24 +39,53 @@ def likely(raw: bytes, offset: int) -> str:
         raw: the line.
         offset: where the first byte is that did not decode.
     """
-    begin = raw.rfind(b" ", 0, max(0, offset - WINDOW)) + 1
-    end = raw.find(b" ", offset + WINDOW)
-    raw, offset = raw[begin : end if end >= 0 else offset + WINDOW], offset - begin
-    readings = {name: text for name in CANDIDATES if (text := _decoded(raw, name)) is not None}
+    begin, end = _begin(raw, offset), _end(raw, offset)
+    cut = begin > 0 and raw[begin - 1] >= ALONE, end < len(raw) and raw[end] >= ALONE
+    raw, offset = raw[begin:end], offset - begin
+    readings = [(name, found) for name in CANDIDATES for found in _decoded(raw, name, *cut)]
     if not readings:
         return ""
-    name = min(readings, key=lambda name: _strangeness(readings[name], CANDIDATES[name]))
-    start = len(raw[:offset].decode(name, "ignore"))
-    shown = readings[name][max(0, start - CONTEXT) : start + CONTEXT].strip()
+    name, (text, skipped) = min(readings, key=lambda one: _strangeness(one[1].text, CANDIDATES[one[0]]))
+    start = len(raw[skipped:offset].decode(name, "ignore"))
+    shown = text[max(0, start - CONTEXT) : start + CONTEXT].strip()
     return f' ({name}, if "{shown}" is right)'
 
 
-def _decoded(raw: bytes, encoding: str) -> str | None:
-    try:
-        text = raw.decode(encoding)
-    except UnicodeDecodeError:
-        return None
-    return None if any(unicodedata.category(c)[0] == "C" and c != "\t" for c in text) else text
+def _begin(raw: bytes, offset: int) -> int:
+    """Return where the surroundings begin: behind a byte that is a character, if one is near."""
+    last = max(0, offset - WINDOW)
+    first = max(0, last - WINDOW)
+    near = max(raw.rfind(bytes([byte]), first, last) for byte in range(ALONE))
+    return near + 1 if near >= 0 or first == 0 else last
+
+
+def _end(raw: bytes, offset: int) -> int:
+    """Return where the surroundings end: before a byte that is a character, if one is near."""
+    first = min(len(raw), offset + WINDOW)
+    found = [at for byte in range(ALONE) if (at := raw.find(bytes([byte]), first, first + WINDOW)) >= 0]
+    if found:
+        return min(found)
+    return len(raw) if first + WINDOW >= len(raw) else first
+
+
+class _Reading(NamedTuple):
+    """Bytes as text, and how many at their beginning belong to a character that was cut."""
+
+    text: str
+    skipped: int
+
+
+def _decoded(raw: bytes, encoding: str, cut_begin: bool, cut_end: bool) -> Iterator[_Reading]:
+    """Yield the readings in an encoding: where a character may be cut, there are several."""
+    for skipped in range(LONGEST if cut_begin else 1):
+        for left in range(LONGEST if cut_end else 1):
+            try:
+                text = raw[skipped : len(raw) - left].decode(encoding)
+            except UnicodeDecodeError:
+                continue
+            if not any(unicodedata.category(c)[0] == "C" and c != "\t" for c in text):
+                yield _Reading(text, skipped)
+                break
 
 
 def _strangeness(text: str, usual: str) -> int:

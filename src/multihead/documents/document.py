@@ -12,7 +12,7 @@ from pathlib import Path
 import langcodes
 
 from multihead import disk
-from multihead.documents.markup import Markup, faults
+from multihead.documents.markup import Markup, Tag, faults
 from multihead.documents.segment import Segment, Translation
 from multihead.errors import UserError
 
@@ -61,9 +61,12 @@ class Document(ABC):
         if isinstance(target, str):
             target = Markup.of(target)
         translation = target if isinstance(target, Translation) else Translation(target)
-        if found := faults(self.segments[number].source, translation.target):
+        source = self.segments[number].source
+        if found := faults(source, translation.target):
             raise ValueError(f"{self.segments[number].place}: {'; '.join(found)}")
-        return Translation(storable(translation.target).strip(), translation.review)
+        own = {tag: tag for tag in source.tags}  # a translation may know their ids alone
+        pieces = (own[piece] if isinstance(piece, Tag) else piece for piece in translation.target.pieces)
+        return Translation(storable(Markup.of(*pieces)).strip(), translation.review)
 
     def _add(self, segment: Segment) -> None:
         """Append a segment. Raises ``UserError`` where there are too many."""
