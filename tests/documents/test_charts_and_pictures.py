@@ -71,6 +71,18 @@ def test_a_letter_has_texts_of_charts_and_pictures(tmp_path: Path) -> None:
     assert """name="descr='Ein'" descr="ZWEI &lt;HUNDE&gt; &quot;SPIELEN&quot;" title='AM STRAND'""" in body
 
 
+def test_a_chart_in_a_letter_is_turned_as_drawings_are(tmp_path: Path) -> None:
+    letter(tmp_path / "a.docx", "name='Bild'")
+    document = open_document(tmp_path / "a.docx", source_language="de", target_language="ar")
+    targets = {one.number: carried(one.source, "مرحبا") for one in document.segments}
+    (tmp_path / "b.docx").write_bytes(document.rendered(targets))
+    with zipfile.ZipFile(tmp_path / "b.docx") as found:
+        chart = found.read("word/charts/chart1.xml").decode()
+        body = found.read(WORD).decode()
+    assert chart == CHART.replace("Umsatz", "مرحبا").replace("Nord &amp; Süd", "مرحبا")
+    assert "<w:bidi/>" in body
+
+
 @pytest.mark.parametrize(
     "picture",
     [

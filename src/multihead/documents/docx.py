@@ -43,7 +43,9 @@ class WordDocument(OfficeDocument):
         return list(dict.fromkeys([main, *self._targets(main, SHOWN), *others]))
 
     def _turned(self, name: str, part: bytes, right_to_left: bool) -> bytes:
-        return word_direction.turned(part, right_to_left) if name in self._parts else part
+        if name not in self._parts:
+            return part
+        return word_direction.turned(super()._turned(name, part, right_to_left), right_to_left)
 
     def _opened(self, event: Event, data: bytes) -> OpenParagraph | None:
         if event.name != "p" or not event.space.endswith(_WORD):

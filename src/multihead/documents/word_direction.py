@@ -28,11 +28,13 @@ _COLUMNS = re.compile(
     rb"|tblStyleColBandSize|tblW|jc|tblCellSpacing|tblInd|tblBorders|shd|tblLayout|tblCellMar|tblLook|tblCaption"
     rb"|tblDescription|tblPrChange)[\s/>]|</(?:\w+:)?tblPr\s*>"
 )
-_PARAGRAPH = re.compile(rb"<(\w+:|)p(?:\s[^<>]*)?(?<!/)>(?:\s{0,60}<\1pPr\s*(/?)>)?")
-_TABLE = re.compile(rb"<(\w+:|)tblPr\s*>")
+_PARAGRAPH = rb"<%bp(?:\s[^<>]*)?(?<!/)>(?:\s{0,60}<%bpPr\s*(/?)>)?"
+_TABLE = rb"<%btblPr\s*>"
+_END = rb"</%bp\s*>"
+"""Patterns of elements with the prefix of Word's, as drawings have paragraphs of their own."""
+_ROOT = re.compile(rb"<(\w+:|)(?:document|hdr|ftr|footnotes|endnotes|glossaryDocument)[\s>]")
 _RUN = re.compile(rb"<(?:\w+:)?rPr\s*(/?)>")
 _ESCAPE = re.compile(rb"&\w+;")
-_END = re.compile(rb"</(?:\w+:)?p\s*>")
 
 
 class _Next:
@@ -58,14 +60,18 @@ def turned(part: bytes, right_to_left: bool) -> bytes:
         part: well-formed XML in an encoding that holds ASCII.
         right_to_left: the new direction.
     """
+    root = _ROOT.search(part)
+    if not root:  # a chart, or the data of SmartArt
+        return part
+    prefix = root[1]
     edits: list[Edit[bytes]] = []
-    ends, letters = _Next(_END, part), _Next(_LETTER, part)
-    for found in _PARAGRAPH.finditer(part):
+    ends, letters = _Next(re.compile(_END % prefix), part), _Next(_LETTER, part)
+    for found in re.finditer(_PARAGRAPH % (prefix, prefix), part):
         has_letter = letters.after(found.end()) < ends.after(found.end())
         if has_letter == right_to_left:
-            edits.append(_paragraph(part, found, right_to_left))
-    for found in _TABLE.finditer(part):
-        edits.append(_stated(part, found.end(), _COLUMNS, found[1] + b"bidiVisual", right_to_left))
+            edits.append(_paragraph(part, found, prefix, right_to_left))
+    for found in re.finditer(_TABLE % prefix, part):
+        edits.append(_stated(part, found.end(), _COLUMNS, prefix + b"bidiVisual", right_to_left))
     return spliced(part, edits)
 
 
@@ -88,8 +94,8 @@ def directed(properties: bytes, text: bytes, prefix: bytes) -> bytes:
     return spliced(properties, [_stated(properties, found.end(), _RTL, prefix + b"rtl", right_to_left)])
 
 
-def _paragraph(part: bytes, found: re.Match[bytes], right_to_left: bool) -> Edit[bytes]:
-    prefix, is_empty = found[1], found[2]
+def _paragraph(part: bytes, found: re.Match[bytes], prefix: bytes, right_to_left: bool) -> Edit[bytes]:
+    is_empty = found[1]
     if is_empty == b"":
         return _stated(part, found.end(), _BIDI, prefix + b"bidi", right_to_left)
     begin = part.rindex(b"<", 0, found.end()) if is_empty else found.end()
