@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from multihead.documents import Document, Markup, open_document, repaired
-from multihead.documents.plural_categories import plural_categories
+from multihead.documents.strings.plural_categories import plural_categories
 from multihead.errors import UserError
 
 SAMPLE = samples()["strings.xml"].decode()

@@ -13,8 +13,9 @@ from document_samples import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multihead.documents import carried, open_document, word_direction
-from multihead.documents.office_direction import turned
+from multihead.documents import carried, open_document
+from multihead.documents.office import word_direction
+from multihead.documents.office.direction import turned
 
 docx = pytest.importorskip("docx")
 pptx = pytest.importorskip("pptx")

@@ -7,7 +7,7 @@ import pytest
 from document_samples import samples
 
 from multihead.documents import Markup, open_document
-from multihead.documents.office_languages import renamed
+from multihead.documents.office.languages import renamed
 from multihead.documents.writing import is_right_to_left, with_region
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multihead.documents import Document, Markup, carried, open_document
-from multihead.documents.html_tokens import html_tokens
+from multihead.documents.web.tokens import html_tokens
 
 PAGE = samples()["page.html"]
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multihead.documents import Document, Markup, carried, open_document, repaired
-from multihead.documents.latex_tokens import Tokens
+from multihead.documents.latex.tokens import Tokens
 
 PAPER = samples()["paper.tex"].decode()
 CHAPTER = r"""% !TeX root = thesis.tex

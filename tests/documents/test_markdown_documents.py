@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from multihead.documents import Document, Markup, open_document
-from multihead.documents.markdown_blocks import blocks
-from multihead.documents.markdown_inline import inline_items
+from multihead.documents.markdown.blocks import blocks
+from multihead.documents.markdown.inline import inline_items
 
 PAGE = samples()["page.md"].decode()
 TO_HTML = MarkdownIt("commonmark").enable(["table", "strikethrough"])

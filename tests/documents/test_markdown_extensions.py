@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multihead.documents import Markup, open_document
-from multihead.documents.front_matter import Entry
-from multihead.documents.markdown_blocks import blocks
-from multihead.documents.markdown_inline import inline_items
+from multihead.documents.markdown.blocks import blocks
+from multihead.documents.markdown.front_matter import Entry
+from multihead.documents.markdown.inline import inline_items
 from multihead.documents.splice import Span
 
 

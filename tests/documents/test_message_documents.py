@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multihead.documents import Document, open_document
-from multihead.documents.json_strings import StringReader
 from multihead.documents.reading import Text
+from multihead.documents.strings.json_strings import StringReader
 from multihead.errors import UserError
 
 SAMPLES = samples()

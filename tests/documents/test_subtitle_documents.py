@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multihead.documents import Document, Markup, open_document
-from multihead.documents.line_wrapping import separator, width, wrapped
 from multihead.documents.subtitle_pairs import subtitle_pairs
+from multihead.documents.subtitles.line_wrapping import separator, width, wrapped
 from multihead.errors import UserError
 
 

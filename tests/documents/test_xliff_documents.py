@@ -6,8 +6,8 @@ import pytest
 from document_samples import samples
 
 from multihead.documents import Document, Markup, Translation, open_document
-from multihead.documents.xml_document import with_attributes
-from multihead.documents.xml_events import xml_events
+from multihead.documents.xml.document import with_attributes
+from multihead.documents.xml.events import xml_events
 from multihead.errors import UserError
 
 

@@ -3,38 +3,38 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from multihead.documents.android import AndroidStrings
-from multihead.documents.apple_strings import AppleStrings, strings_text
-from multihead.documents.archive_document import ArchiveDocument
 from multihead.documents.csv_table import CsvTable
 from multihead.documents.document import Document
-from multihead.documents.docx import WordDocument
-from multihead.documents.epub import Book
-from multihead.documents.html import Page, page_text
-from multihead.documents.json_messages import JsonMessages
-from multihead.documents.latex import MAX_LATEX_BYTES, Latex, latex_text
-from multihead.documents.markdown import MAX_MARKDOWN_BYTES, Markdown
-from multihead.documents.notebook import Notebook
-from multihead.documents.odp import OpenPresentation
-from multihead.documents.ods import OpenSpreadsheet
-from multihead.documents.odt import OpenDocument
+from multihead.documents.latex.latex import MAX_LATEX_BYTES, Latex, latex_text
+from multihead.documents.markdown.markdown import MAX_MARKDOWN_BYTES, Markdown
+from multihead.documents.markdown.notebook import Notebook
+from multihead.documents.memories.tmx import Tmx
+from multihead.documents.memories.xliff import Xliff
+from multihead.documents.office.archive_document import ArchiveDocument
+from multihead.documents.office.docx import WordDocument
+from multihead.documents.office.odp import OpenPresentation
+from multihead.documents.office.ods import OpenSpreadsheet
+from multihead.documents.office.odt import OpenDocument
+from multihead.documents.office.pptx import Presentation
+from multihead.documents.office.xlsx import Workbook
 from multihead.documents.plain_text import PlainText
-from multihead.documents.po import Catalogue, catalogue_text
-from multihead.documents.pptx import Presentation
-from multihead.documents.properties import Properties, properties_text
-from multihead.documents.qt_linguist import QtTranslations
 from multihead.documents.reading import MAX_BYTES, Text, decoded, read_bytes
-from multihead.documents.resx import Resources
-from multihead.documents.rst import MAX_RST_BYTES, ReStructuredText
-from multihead.documents.srt import SubRip
-from multihead.documents.stringsdict import PluralRules
-from multihead.documents.tmx import Tmx
-from multihead.documents.vtt import WebVtt
-from multihead.documents.xcstrings import StringCatalogue
-from multihead.documents.xhtml import XhtmlPage, xhtml_text
-from multihead.documents.xliff import Xliff
-from multihead.documents.xlsx import Workbook
-from multihead.documents.yaml_messages import MAX_YAML_BYTES, YamlMessages
+from multihead.documents.rst.rst import MAX_RST_BYTES, ReStructuredText
+from multihead.documents.strings.android import AndroidStrings
+from multihead.documents.strings.apple_strings import AppleStrings, strings_text
+from multihead.documents.strings.json_messages import JsonMessages
+from multihead.documents.strings.po import Catalogue, catalogue_text
+from multihead.documents.strings.properties import Properties, properties_text
+from multihead.documents.strings.qt_linguist import QtTranslations
+from multihead.documents.strings.resx import Resources
+from multihead.documents.strings.stringsdict import PluralRules
+from multihead.documents.strings.xcstrings import StringCatalogue
+from multihead.documents.strings.yaml_messages import MAX_YAML_BYTES, YamlMessages
+from multihead.documents.subtitles.srt import SubRip
+from multihead.documents.subtitles.vtt import WebVtt
+from multihead.documents.web.epub import Book
+from multihead.documents.web.html import Page, page_text
+from multihead.documents.web.xhtml import XhtmlPage, xhtml_text
 
 _ARCHIVES: dict[str, Callable[[Path], ArchiveDocument]] = {
     "docx": WordDocument,

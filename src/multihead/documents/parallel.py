@@ -15,14 +15,14 @@ from multihead.documents import kind_of
 from multihead.documents.document import Document, best_language, languages_match
 from multihead.documents.inline import trimmed
 from multihead.documents.markup import Markup
-from multihead.documents.po import Catalogue, catalogue_text
-from multihead.documents.qt_linguist import QtTranslations
+from multihead.documents.memories.tmx_units import TMX, tmx_units
+from multihead.documents.memories.xliff_units import xliff_units
 from multihead.documents.reading import MAX_BYTES, Text, decoded, read_bytes
-from multihead.documents.tmx_units import TMX, tmx_units
-from multihead.documents.xcstrings import StringCatalogue
-from multihead.documents.xliff_units import xliff_units
-from multihead.documents.xml_events import xml_events
-from multihead.documents.xml_inline import Element, items_of, target_markup
+from multihead.documents.strings.po import Catalogue, catalogue_text
+from multihead.documents.strings.qt_linguist import QtTranslations
+from multihead.documents.strings.xcstrings import StringCatalogue
+from multihead.documents.xml.events import xml_events
+from multihead.documents.xml.inline import Element, items_of, target_markup
 from multihead.errors import UserError
 
 _PACKED = (".gz", ".xz", ".zst")

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from multihead.documents import open_document
-from multihead.documents.line_wrapping import separator
 from multihead.documents.markup import Markup
 from multihead.documents.parallel import Pair
 from multihead.documents.segment import Segment
+from multihead.documents.subtitles.line_wrapping import separator
 from multihead.errors import UserError
 
 MAX_CUES = 3

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from multihead.documents.html import Page
 from multihead.documents.markup import Markup
 from multihead.documents.reading import Text
+from multihead.documents.web.html import Page
 from multihead.errors import UserError
 from multihead.generation.text_results import SentenceTranslation, TextTranslation
 from multihead.generation.text_translator import TextTranslator

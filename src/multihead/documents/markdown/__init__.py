@@ -1,0 +1,1 @@
+"""Markdown, and notebooks, whose texts are Markdown."""

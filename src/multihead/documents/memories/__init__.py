@@ -1,0 +1,1 @@
+"""Translation memories and files of translation tools: TMX and XLIFF."""

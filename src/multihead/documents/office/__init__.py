@@ -1,0 +1,1 @@
+"""Word, PowerPoint and Excel (ECMA-376), and OpenDocument."""

@@ -1,0 +1,1 @@
+"""Strings of programs: catalogues of messages, resources and properties."""
