@@ -1,19 +1,16 @@
 """Documents translated by a function in place of a model."""
 
-import json
-import os
-import signal
 from pathlib import Path
 
 import pytest
+from capitals import capital_translator, translated, written
 from scripted_translator import ScriptedTranslator
 
 from multihead.errors import UserError
 from multihead.generation.text_translator import TextTranslator
 from multihead.settings import SearchSettings, TokenizerSettings
 from multihead.text.training import train
-from multihead.workflows import translating_documents
-from multihead.workflows.translating_documents import Request, Summary, default_output, translate_document
+from multihead.workflows.translating_documents import Request, default_output, translate_document
 
 PO = """msgid ""
 msgstr ""
@@ -64,28 +61,9 @@ ANDROID = """<resources>
 """
 
 
-def capitals(line: str, settings: SearchSettings) -> list[str]:
-    """Translate by capitals; what begins with "Lose" loses its braces."""
-    return ["LOST" if line.startswith("Lose") else line.upper()]
-
-
 @pytest.fixture(scope="module")
 def translator() -> TextTranslator:
-    tokenizer = train(["Ein Hund läuft {%}. <br>"] * 3, TokenizerSettings(kind="chars", vocab_size=400))
-    return TextTranslator(ScriptedTranslator(tokenizer, capitals), "de", "en")
-
-
-def translated(translator: TextTranslator, path: Path, **options: object) -> tuple[str, Summary]:
-    output = path.with_name(f"out{path.suffix}")
-    request = Request(path, output, SearchSettings(), **options)  # type: ignore[arg-type]
-    summary = translate_document(request, translator, [])
-    return output.read_text(encoding="utf-8"), summary
-
-
-def written(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_text(text, encoding="utf-8")
-    return path
+    return capital_translator()
 
 
 def test_po_messages_are_filled_and_doubtful_ones_fuzzy(translator: TextTranslator, tmp_path: Path) -> None:
@@ -153,117 +131,6 @@ def test_a_limit_of_length_asks_for_review(translator: TextTranslator, tmp_path:
     xliff = XLIFF[: XLIFF.index("<trans-unit")] + unit + "</body></file></xliff>"
     _, summary = translated(translator, written(tmp_path, "a.xlf", xliff))
     assert [note for _, note in summary.warnings] == ["8 characters, more than the 5 allowed"]
-
-
-@pytest.fixture
-def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(translating_documents, "CHUNK", 1)
-
-
-class StoppedError(Exception):
-    pass
-
-
-@pytest.mark.usefixtures("small_chunks")
-def test_an_interrupted_translation_resumes(translator: TextTranslator, tmp_path: Path) -> None:
-    path = written(tmp_path, "a.txt", "".join(f"Satz {number} hier.\n" for number in range(7)))
-    done: list[int] = []
-
-    def stop(count: int, total: int | None) -> None:
-        done.append(count)
-        if count == 3:
-            raise StoppedError
-
-    request = Request(path, tmp_path / "out.txt", SearchSettings())
-    with pytest.raises(StoppedError):
-        translate_document(request, translator, [], progress=stop)
-    assert not request.output.exists()
-    journal = tmp_path / ".out.txt.progress"
-    assert len(journal.read_text().split("\n")) == 5
-    with journal.open("ab") as file:
-        file.write(b'{"number": 3, "target": ["torn')
-    summary = translate_document(request, translator, [])
-    assert (summary.translated, summary.resumed) == (7, 3)
-    assert request.output.read_text() == path.read_text().upper()
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["a.txt", "out.txt"]
-
-
-@pytest.mark.usefixtures("small_chunks")
-def test_a_killed_translation_resumes(translator: TextTranslator, tmp_path: Path) -> None:
-    path = written(tmp_path, "a.txt", "".join(f"Satz {number} hier.\n" for number in range(7)))
-    request = Request(path, tmp_path / "out.txt", SearchSettings())
-
-    def killed(count: int, total: int | None) -> None:
-        if count == 4:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    child = os.fork()
-    if not child:
-        translate_document(request, translator, [], progress=killed)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    assert os.WTERMSIG(status) == signal.SIGKILL
-    assert not request.output.exists()
-    assert translate_document(request, translator, []).resumed == 4
-    assert request.output.read_text() == path.read_text().upper()
-
-
-@pytest.mark.usefixtures("small_chunks")
-@pytest.mark.parametrize("change", ["document", "settings"])
-def test_a_journal_of_something_else_is_discarded(
-    translator: TextTranslator, tmp_path: Path, change: str
-) -> None:
-    path = written(tmp_path, "a.txt", "Eins.\nZwei.\n")
-    journal = tmp_path / ".out.txt.progress"
-
-    def stop(count: int, total: int | None) -> None:
-        if count == 1:
-            raise StoppedError
-
-    request = Request(path, tmp_path / "out.txt", SearchSettings())
-    with pytest.raises(StoppedError):
-        translate_document(request, translator, [], progress=stop)
-    assert journal.exists()
-    if change == "document":
-        written(tmp_path, "a.txt", "Drei.\nZwei.\n")
-    else:
-        request = Request(path, tmp_path / "out.txt", SearchSettings(beam_size=3))
-    assert translate_document(request, translator, []).resumed == 0
-    assert request.output.read_text() == path.read_text().upper()
-
-
-@pytest.mark.usefixtures("small_chunks")
-def test_spoilt_lines_of_a_journal_are_translated_again(translator: TextTranslator, tmp_path: Path) -> None:
-    path = written(tmp_path, "a.txt", "Eins.\nZwei.\nDrei.\n")
-
-    def stop(count: int, total: int | None) -> None:
-        if count == 3:
-            raise StoppedError
-
-    request = Request(path, tmp_path / "out.txt", SearchSettings())
-    with pytest.raises(StoppedError):
-        translate_document(request, translator, [], progress=stop)
-    journal = tmp_path / ".out.txt.progress"
-    head, *records = journal.read_text().splitlines()
-    spoilt = [
-        records[0],
-        json.dumps({"number": 99, "target": []}),
-        json.dumps({"number": 1, "target": [["9", "open"]]}),
-    ]
-    journal.write_text("\n".join([head, *spoilt, "5", records[2], ""]))
-    assert translate_document(request, translator, []).resumed == 1
-    assert request.output.read_text() == path.read_text().upper()
-
-
-def test_two_processes_never_write_one_output(translator: TextTranslator, tmp_path: Path) -> None:
-    path = written(tmp_path, "a.txt", "Eins.\n")
-    request = Request(path, tmp_path / "out.txt", SearchSettings())
-
-    def again(count: int, total: int | None) -> None:
-        with pytest.raises(UserError, match="another process"):
-            translate_document(request, translator, [])
-
-    translate_document(request, translator, [], progress=again)
 
 
 def test_an_output_that_makes_no_sense_is_refused_before_work(

@@ -1,0 +1,34 @@
+"""Documents translated into capitals, without a model."""
+
+from pathlib import Path
+
+from scripted_translator import ScriptedTranslator
+
+from multihead.generation.text_translator import TextTranslator
+from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.text.training import train
+from multihead.workflows.translating_documents import Request, Summary, translate_document
+
+
+def capitals(line: str, settings: SearchSettings) -> list[str]:
+    """Translate by capitals; what begins with "Lose" loses its braces."""
+    return ["LOST" if line.startswith("Lose") else line.upper()]
+
+
+def capital_translator() -> TextTranslator:
+    """Return a translator from German to capitals."""
+    tokenizer = train(["Ein Hund läuft {%}. <br>"] * 3, TokenizerSettings(kind="chars", vocab_size=400))
+    return TextTranslator(ScriptedTranslator(tokenizer, capitals), "de", "en")
+
+
+def translated(translator: TextTranslator, path: Path, **options: object) -> tuple[str, Summary]:
+    output = path.with_name(f"out{path.suffix}")
+    request = Request(path, output, SearchSettings(), **options)  # type: ignore[arg-type]
+    summary = translate_document(request, translator, [])
+    return output.read_text(encoding="utf-8"), summary
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
