@@ -30,3 +30,10 @@ def test_corrected_text_gives_no_warning(corpus: Corpus) -> None:
         [(source, source if number % 2 else target) for number, (source, target) in enumerate(pairs)]
     )
     assert sanity_warnings(corpus.prepare()) == []
+
+
+def test_a_target_of_classes_is_named(corpus: Corpus) -> None:
+    pairs = some_pairs(211)
+    corpus.write([(source, ("yes", "no")[number % 2]) for number, (source, _) in enumerate(pairs)])
+    warnings = sanity_warnings(corpus.prepare())
+    assert ["2 different lines only (no, yes)" in one for one in warnings] == [True]

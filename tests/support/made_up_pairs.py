@@ -40,6 +40,12 @@ def romanised(chance: random.Random) -> Pair:
     return name, "".join(unicodedata.name(letter).split()[-1].lower() for letter in name)
 
 
+def read_aloud(chance: random.Random) -> Pair:
+    characters = [chance.randrange(300) for _ in range(chance.randint(4, 20))]
+    syllables = (f"{CONSONANTS[one % 7]}{VOWELS[one % 5]}{one % 4 + 1}" for one in characters)
+    return "".join(chr(0x4E00 + one) for one in characters), " ".join(syllables)
+
+
 def transliterated(chance: random.Random) -> Pair:
     name = word(chance)
     return name, "".join(chr(0x0430 + ord(letter) - ord("a")) for letter in name)

@@ -16,6 +16,7 @@ from made_up_pairs import (
     into_chinese,
     into_cyrillic,
     pronounced,
+    read_aloud,
     romanised,
     sequence,
     tagged,
@@ -36,6 +37,7 @@ TABLE = [
     (tagged, ("bpe", "spaced"), False, "wer", "of a closed set: 4 different ones"),
     (transliterated, ("chars", "chars"), False, "cer", "short lines, spelt"),
     (romanised, ("chars", "chars"), False, "cer", "strings whose other side is spelt"),
+    (read_aloud, ("chars", "spaced"), False, "wer", "symbols between spaces"),
     (inflected, ("chars", "chars"), True, "cer", "short lines, spelt"),
     (sequence, ("chars", "chars"), True, "cer", "strings without spaces, of 4 different characters"),
     (translated, ("bpe", "bpe"), True, "bleu", "running text"),
@@ -143,6 +145,28 @@ def test_long_lines_are_not_dropped_for_their_lengths(model: str, count: int, mo
     assert found.settings["data.max_length"] == most
     assert f"up to about {count + 1:,} tokens" in found.reasons["data.max_length"]
     recipes.refuse_contradictions(recipes.from_toml("", overrides={**found.settings, "model.kind": model}))
+
+
+def test_long_lines_of_few_words_are_not_dropped_for_their_characters() -> None:
+    pairs = list(corpus(lambda chance: (" ".join(chance.choices(("symbols", "tokens"), k=900)), "yes"), 53))
+    found = suggest(profile(pairs))
+    recipe = recipes.from_toml("", overrides=found.settings)
+    assert "99 % of the lines have up to" in found.reasons["data.max_chars"]
+    assert not any(rejection_reason(*pair, recipe.data) for pair in pairs)
+
+
+def test_a_symbol_for_each_character_makes_the_other_side_characters() -> None:
+    pairs = list(corpus(read_aloud))
+    for found in (suggest(profile(pairs)), suggest(profile(pair[::-1] for pair in pairs))):
+        assert {found.settings[f"tokenizer.{side}"] for side in ("kind", "target_kind")} == {
+            "chars",
+            "spaced",
+        }
+
+
+def test_the_longest_output_of_one_symbol_is_one_symbol() -> None:
+    found = suggest(profile(corpus(lambda chance: (word(chance), chance.choice(["good", "bad", "none"])))))
+    assert "99 % of the outputs have 1 token" in found.reasons["search.max_extra"]
 
 
 def test_batches_are_counted_by_the_side_that_fills_them() -> None:

@@ -1,4 +1,4 @@
-"""Corpus-level sanity checks: swapped or identical source and target files, doubtful pairs."""
+"""Corpus-level sanity checks: swapped or identical files, doubtful pairs, classes."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -14,6 +14,9 @@ MAX_IDENTICAL = 0.75
 MIN_RATIO = 1.5
 """Warn of swapped sides if on both sides this many times more words are known from the other side."""
 
+MOST_CLASSES, TIMES = 20, 10
+"""A target is of classes if it has at most so many different lines, each so many times on average."""
+
 T = TypeVar("T")
 Texts = Sequence[str]
 
@@ -28,6 +31,13 @@ def sanity_warnings(prepared: Prepared) -> list[str]:
     if same > MAX_IDENTICAL * len(source):
         sampled = f"{same:,} of {len(source):,} sampled pairs"
         warnings.append(f"caution: source and target are identical in {sampled}; are these the right files?")
+    classes = sorted({*target})
+    if 1 < len(classes) <= MOST_CLASSES and len(target) >= TIMES * len(classes):
+        named = ", ".join(classes[:3]) + (", ..." if len(classes) > 3 else "")
+        warnings.append(
+            f"caution: the target has {len(classes)} different lines only ({named}); `multihead train "
+            "small-bert-classes` makes a classifier (docs/models.md)"
+        )
     if not prepared.held_out:
         pairs = _evenly_spaced(prepared.valid_pairs)
         sides = [one for one, _ in pairs], [other for _, other in pairs]

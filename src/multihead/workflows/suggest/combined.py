@@ -117,7 +117,11 @@ def _vocabularies(
 def _limits(corpus: CorpusProfile, kinds: tuple[str, str], model: str) -> dict[str, Decision[object]]:
     """Return the limits of pairs where the usual ones do not suit the corpus."""
     ratio, length = limits.length_ratio(corpus), limits.length(corpus, kinds)
-    found: dict[str, Decision[object]] = {"data.max_length_ratio": ratio, "data.max_length": length}
+    found: dict[str, Decision[object]] = {
+        "data.max_length_ratio": ratio,
+        "data.max_length": length,
+        "data.max_chars": limits.characters(corpus),
+    }
     if model == "conv_s2s":  # learned positions, one of them for the end token
         found["model.max_positions"] = Decision(length.value + 1, length.reason)
     return {key: decision for key, decision in found.items() if decision.reason}

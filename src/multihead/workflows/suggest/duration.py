@@ -93,7 +93,8 @@ def stop(kind: str) -> Decision[Literal["exact", "first"]]:
 def max_extra(corpus: CorpusProfile, kinds: tuple[str, str]) -> Decision[int]:
     """Decide by how many tokens an output may be longer than its input."""
     if kinds[1] == "spaced":
-        longest = int(corpus.target.long_line / (1 + corpus.target.word_characters))
+        longest = round((1 + corpus.target.long_line) / (1 + corpus.target.word_characters))
     else:
         longest = corpus.target.long_line // (1 if kinds[1] == "chars" or corpus.target.unspaced else 4)
-    return Decision(max(EXTRA, 2 * longest), f"99 % of the outputs have up to about {longest:,} tokens")
+    up_to = f"up to about {longest:,} tokens" if longest > 1 else "1 token"
+    return Decision(max(EXTRA, 2 * longest), f"99 % of the outputs have {up_to}")

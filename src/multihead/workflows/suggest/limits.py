@@ -9,6 +9,7 @@ from multihead.workflows.suggest.profile import CorpusProfile, SideProfile
 
 USUAL_RATIO: float = DataSettings.model_fields["max_length_ratio"].default
 USUAL_LENGTH: int = DataSettings.model_fields["max_length"].default
+USUAL_CHARACTERS: int = DataSettings.model_fields["max_chars"].default
 RULE = 0.02
 """Share of the pairs from which on being unequal is a property of the corpus."""
 EXTREME = 0.01
@@ -43,6 +44,15 @@ def length(corpus: CorpusProfile, kinds: tuple[str, str]) -> Decision[int]:
         return Decision(USUAL_LENGTH, "")
     wanted = 64 * math.ceil(ROOM * longest / 64)
     return Decision(min(wanted, LONGEST), f"99 % of the lines have up to about {longest:,} tokens")
+
+
+def characters(corpus: CorpusProfile) -> Decision[int]:
+    """Decide the largest number of characters of a side."""
+    longest = max(corpus.source.long_line, corpus.target.long_line)
+    if ROOM * longest <= USUAL_CHARACTERS:
+        return Decision(USUAL_CHARACTERS, "")
+    wanted = 1_000 * math.ceil(ROOM * longest / 1_000)
+    return Decision(wanted, f"99 % of the lines have up to {longest:,} characters")
 
 
 def _long_line(side: SideProfile, kind: str) -> int:

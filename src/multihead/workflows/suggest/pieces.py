@@ -26,6 +26,9 @@ CLOSE_LETTERS = (0.1, 0.35)
 CLOSE_SPELT = (2.0, 4.5)
 """Words a line at which characters and subwords may serve alike, if lines are ``CLOSE_CHARACTERS`` long."""
 CLOSE_CHARACTERS = (12.0, 36.0)
+ONE_TO_ONE = 0.1
+"""Symbols of one side and characters of the other belong together one by one if their numbers differ by so
+much at most."""
 SHARED_WORDS = 0.5
 """Closed vocabularies are joint if this share of the target's words occur in the source."""
 
@@ -73,7 +76,17 @@ def kinds(corpus: CorpusProfile) -> tuple[Decision[Kind], Decision[Kind]]:
         source = Decision("chars", "a script without spaces, in strings whose other side is spelt")
     if source.value == "chars" and _may_be_spelt(corpus.target):
         target = Decision("chars", "a script without spaces, in strings whose other side is spelt")
+    if target.value == "spaced" and _has_a_symbol_for_each_character(corpus.target, corpus.source):
+        source = Decision("chars", "a script without spaces, with a symbol of the other side a character")
+    if source.value == "spaced" and _has_a_symbol_for_each_character(corpus.source, corpus.target):
+        target = Decision("chars", "a script without spaces, with a symbol of the other side a character")
     return source, target
+
+
+def _has_a_symbol_for_each_character(symbols: SideProfile, text: SideProfile) -> bool:
+    """Return True if ``text`` is of a script without spaces, and ``symbols`` has as many as it characters."""
+    characters = text.characters.total()
+    return text.unspaced and abs(symbols.words - characters) <= ONE_TO_ONE * characters
 
 
 def _may_be_spelt(side: SideProfile) -> bool:
