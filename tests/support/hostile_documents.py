@@ -149,6 +149,8 @@ ANSWERED: dict[str, tuple[str, str, list[str]]] = {
     "10,000 stars": ("a.md", "*a " * DEEP, ["*a " * (DEEP - 1) + "*a"]),
     "10,000 lists in a line": ("a.rst", "b\n\n" + "- " * DEEP + "a", ["b"]),
     "10,000 tables that never end": ("a.rst", "== ==\na b\n" * DEEP + "\nc", ["c"]),
+    "1,000 tables": ("a.rst", "== ==\na  b\n== ==\nc  d\n== ==\n\n" * 1000, [*"abcd"] * 1000),
+    "a grid of 10,000 rows": ("a.rst", "+---+\n" + "| a |\n+---+\n" * DEEP, ["a"] * DEEP),
     "10,000 stars that never close": ("a.rst", "*a " * DEEP + "b", ["*a " * DEEP + "b"]),
     "10,000 groups": ("a.tex", "{" * DEEP + "a" + "}" * DEEP, ["a"]),
     "10,000 groups that never close": ("a.tex", "{" * DEEP + "a", ["a"]),

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from multihead.documents.rst.directives import DIRECTIVES, FIELDS, OPTIONS
 from multihead.documents.rst.lines import Block, Lines
+from multihead.documents.rst.tables import Cell, Table, grid_table, simple_table
 from multihead.documents.splice import Span
 from multihead.documents.subtitles.line_wrapping import width
 
@@ -31,6 +32,8 @@ _DIRECTIVE = re.compile(r"(\w[\w.:+-]*?)[ ]?::(?:[ \t]+|$)")
 _VERSION = re.compile(r"\S+(?:[ \t]+|$)")
 _ATTRIBUTION = re.compile(r"(?:---?(?!-)|—)[ \t]*(?=\S)")
 _CLASSIFIER = re.compile(r"[ \t]+:[ \t]+")
+_BEGINNINGS = (_BULLET, ENUMERATOR, _FIELD, _OPTION, _DOCTEST, _BAR, _GRID, _EXPLICIT, _ANONYMOUS)
+"""Beginnings of what is no paragraph."""
 MAX_DEPTH = 100
 """Limit of blocks inside one another; what is deeper is kept."""
 
@@ -46,12 +49,12 @@ class _Region(NamedTuple):
     """``quote``, or ``terms`` for a glossary, whose terms are kept."""
 
 
-def blocks(text: str) -> list[Block]:
-    """Return the blocks with text, in order."""
+def blocks(text: str) -> tuple[list[Block], list[Table]]:
+    """Return the blocks with text, in order, and the tables that those of kind ``cell`` are in."""
     parser = _Parser(text)
     while parser.regions:
         parser.parse(parser.regions.pop())
-    return sorted(parser.blocks, key=lambda block: block.places[0])
+    return sorted(parser.blocks, key=lambda block: block.places[0]), parser.tables
 
 
 class _Parser:
@@ -60,6 +63,7 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self.lines = Lines(text)
         self.blocks: list[Block] = []
+        self.tables: list[Table] = []
         self.regions = [_Region(0, len(self.lines), 0, 0)]
 
     def parse(self, region: _Region) -> None:
@@ -107,10 +111,14 @@ class _Parser:
             return self._enter_after(region, number, found.end(), lines.until(number, last, column))
         if lines.match(_BAR, number):
             return self._line_block(region, number)
-        if lines.match(_DOCTEST, number) or lines.match(_GRID, number):
+        if lines.match(_DOCTEST, number):
             return self._until_blank(number, last)
+        if lines.match(_GRID, number):
+            end = self._until_blank(number, last)
+            return self._table(grid_table(lines, number, end), end)
         if lines.match(_SIMPLE, number):
-            return self._simple_table(number, last)
+            end = self._simple_table(number, last)
+            return self._table(simple_table(lines, number, end), end)
         if found := lines.match(_EXPLICIT, number):
             return self._explicit(region, number, found.end())
         if lines.match(_ANONYMOUS, number):
@@ -147,6 +155,22 @@ class _Parser:
         while number < last and not self.lines.is_blank(number):
             number += 1
         return number
+
+    def _table(self, table: Table | None, end: int) -> int:
+        """Take the cells of a table that are one paragraph each; return the line after the table."""
+        for row in table.rows if table else ():
+            for cell in row if not isinstance(row, str) else ():
+                if self._is_paragraph(cell):
+                    self.blocks.append(cell.block(self.lines.text))
+        if table:
+            self.tables.append(table)
+        return end
+
+    def _is_paragraph(self, cell: Cell) -> bool:
+        texts = [self.lines.text[line.start : line.end] for line in cell.lines]
+        if not texts or any(cell.margins) or not all(texts) or texts[-1].endswith("::"):
+            return False
+        return not any(begin.match(texts[0]) for begin in _BEGINNINGS) and not any(map(RULE.match, texts))
 
     def _simple_table(self, number: int, last: int) -> int:
         """Return the line after a table: after a border that a blank line follows."""

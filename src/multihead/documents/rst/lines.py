@@ -15,7 +15,8 @@ class Block(NamedTuple):
     """A paragraph or another text of one or more lines."""
 
     kind: str
-    """``paragraph``, ``title`` (of a section), ``term``, ``line``, ``argument`` or ``raw`` (no markup)."""
+    """``paragraph``, ``title`` (of a section), ``term``, ``line``, ``cell``, ``argument`` or ``raw`` (no
+    markup)."""
     content: str
     """The lines without indentation, joined by line feeds."""
     starts: Sequence[int]
