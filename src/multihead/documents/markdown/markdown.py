@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from multihead.documents.inline import Inline, paired, trimmed
+from multihead.documents.markdown import anchors
 from multihead.documents.markdown.blocks import Block, blocks
 from multihead.documents.markdown.front_matter import entries
 from multihead.documents.markdown.inline import inline_items
@@ -53,6 +54,14 @@ class Markdown(TextDocument):
             if inline:
                 self._contents.append((block, inline))
                 self._add(Segment(len(self.segments), inline.markup.collapsed(), place))
+        found = zip(self._contents, self.segments[len(self._front) :], strict=True)
+        self._headings = anchors.names(
+            (segment.number, segment.source)
+            for (block, _), segment in found
+            if block.kind in ("heading", "underlined")
+        )
+        self.links = anchors.links(text.text, self._known.get("references", {}))
+        """Places of the page that links name; those of a whole notebook, if it is a cell."""
 
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
         first = len(self._front)
@@ -84,6 +93,9 @@ class Markdown(TextDocument):
     def _edits_at(self, targets: Mapping[int, Markup], levels: Mapping[int, int]) -> Iterator[Edit[str]]:
         for number, target in targets.items():
             block, inline = self._contents[number - len(self._front)]
+            if number in self._headings:
+                name, old = self._headings[number], self.segments[number].source
+                yield from anchors.anchor(block, name, old, target, sorted(self.links))
             yield Edit(inline.span, self._parts(block, inline, target, levels[number]))
 
     def _parts(self, block: Block, inline: Inline, target: Markup, level: int) -> list[str | Span]:

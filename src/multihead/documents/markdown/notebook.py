@@ -51,6 +51,10 @@ class Notebook(TextDocument):
             level = _cell_of(lines[0])
             if level and level.strings.get("cell_type") == "markdown":
                 self._add_cell(level, lines)
+        pages = [cell.page for cell, _ in self._cells.values()]
+        links = set().union(*(page.links for page in pages))
+        for page in pages:
+            page.links = links
 
     def _add_cell(self, level: Level, lines: list[Value]) -> None:
         text = "".join(line.text for line in lines)

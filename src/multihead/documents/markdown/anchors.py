@@ -1,0 +1,73 @@
+"""Anchors of headings: links within a page still lead to them after the headings are translated.
+
+GitHub, Jupyter and generators of sites name a heading after its words, each a little differently. A
+translated heading that a link names gets an anchor of that name, ``<a id="name"></a>``.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+from multihead.documents.markdown.blocks import Block
+from multihead.documents.markup import Markup
+from multihead.documents.splice import Edit, Span
+
+_LINK = re.compile(r"\]\(\s*<?#([^\s<>()]+)")
+_ATTRIBUTE = re.compile(r"""\bhref\s*=\s*["']?#([^\s"'<>]+)""", re.IGNORECASE)
+_OWN = re.compile(r"""\b(?:id|name)\s*=\s*["']?([^\s"'<>]+)|\{[^{}\n]*#([\w.:-]+)""", re.IGNORECASE)
+
+
+def links(text: str, references: Mapping[str, Mapping[str, Any]]) -> set[str]:
+    """Return the places of the page that it links to, but for those that it names itself.
+
+    Args:
+        text: the page.
+        references: its link reference definitions, as markdown-it has them.
+    """
+    found = {*_LINK.findall(text), *_ATTRIBUTE.findall(text)}
+    found |= {str(one["href"])[1:] for one in references.values() if str(one["href"]).startswith("#")}
+    own = {one or other for one, other in _OWN.findall(text)}
+    return {place for place in found if place and place not in own and unquote(place) not in own}
+
+
+def names(headings: Iterable[tuple[int, Markup]]) -> dict[int, str]:
+    """Return the name of each heading, by its number; equal ones are counted, as GitHub does."""
+    seen: Counter[str] = Counter()
+    result = {}
+    for number, source in headings:
+        name = _name(_words(source))
+        result[number] = f"{name}-{seen[name]}" if seen[name] else name
+        seen[name] += 1
+    return result
+
+
+def anchor(block: Block, name: str, old: Markup, new: Markup, places: Sequence[str]) -> Iterator[Edit[str]]:
+    """Yield the anchors that a heading needs.
+
+    Args:
+        block: the heading.
+        name: its name.
+        old: its words.
+        new: its translation.
+        places: what the page links to.
+    """
+    wanted = sorted({unquote(place) for place in places if _name(unquote(place)) == name})
+    wanted = [place for place in wanted if not re.search(r"[\"'<>\s]", place)]
+    if wanted and _name(_words(new)) != _name(_words(old)):
+        start = block.places[0]
+        yield Edit(Span(start, start), [f'<a id="{place}"></a>' for place in wanted])
+
+
+def _words(markup: Markup) -> str:
+    """Return the text of a heading with its code."""
+    return "".join(
+        piece if isinstance(piece, str) else piece.raw if piece.kind == "alone" else ""
+        for piece in markup.pieces
+    )
+
+
+def _name(words: str) -> str:
+    """Return words as one name in whatever way a generator spells them."""
+    return re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", words.casefold())).strip("-")
