@@ -10,10 +10,12 @@ from torch import Tensor, nn
 
 from multihead import models
 from multihead.batch import PairBatch
+from multihead.models.dalle import DALLE
+from multihead.models.dalle import Settings as DALLESettings
 from multihead.models.transformer import Transformer
 from multihead.nn import DecoderLayer, FeedForward, MultiHeadAttention, TokenEmbedding
 from multihead.nn.losses import Loss, Term
-from multihead.search.consistency import example, inconsistency, text_inconsistency
+from multihead.search.consistency import drawing_inconsistency, example, inconsistency, text_inconsistency
 
 CPU = torch.device("cpu")
 
@@ -199,3 +201,42 @@ def test_a_language_model_that_is_searched_without_its_change_is_found() -> None
         if type(part) is MultiHeadAttention:
             part.__class__ = Gated
     assert "the steps of search and `loss` differ" in str(text_inconsistency(made, 37, 64, CPU))
+
+
+def drawing_model(attention: str = "sparse") -> nn.Module:
+    settings = DALLESettings(
+        **{
+            "vocab_size": 37,
+            "text_length": 13,
+            "picture_size": 20,
+            "codes": 17,
+            "d_code": 7,
+            "dvae_width": 8,
+        },
+        **{"d_model": 24, "num_layers": 3, "num_heads": 2, "kernel": 3, "attention": attention},
+    )
+    made = DALLE(settings).eval()
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.2)
+    return made
+
+
+@pytest.mark.parametrize("attention", ["sparse", "full"])
+@pytest.mark.parametrize(
+    ("kind", "other", "what"),
+    [
+        (None, None, "None"),
+        (MultiHeadAttention, Gated, "the steps of drawing and `loss` differ"),
+        (FeedForward, Shifted, "the steps of drawing and `loss` differ"),
+        (FeedForward, Noisy, "computed twice differs"),
+    ],
+)
+def test_a_change_that_drawing_leaves_out_is_found(
+    attention: str, kind: type[nn.Module] | None, other: type[nn.Module] | None, what: str
+) -> None:
+    made = drawing_model(attention)
+    if kind and other:
+        of_class(kind, other)(made.decoder)  # type: ignore[arg-type]
+    assert what in str(drawing_inconsistency(made, CPU))
+    assert not made.training

@@ -92,6 +92,17 @@ def test_command_line_settings_take_precedence_over_the_file(written: Path) -> N
         read(str(written), {"training.steps": "11"})
 
 
+def test_members_of_other_models_need_not_have_the_keys_given_for_some(written: Path) -> None:
+    written.write_text(
+        'recipe = "quickstart"\n[[members]]\nname = "a"\n[[members]]\nname = "b"\nrecipe = "small-vit"\n'
+    )
+    given = {"training.steps": 11, "training.batch_tokens": 2048}
+    first, second = read(str(written), given, "a*").members
+    assert (first.recipe.training.steps, second.recipe.training.steps) == (11, 4000)
+    with pytest.raises(UserError, match="unknown key"):
+        read(str(written), given)
+
+
 def test_a_recipe_file_is_found_next_to_the_sweep_file(written: Path) -> None:
     (written.parent / "base.toml").write_text('extends = "quickstart"\n[training]\nseed = 23\n')
     written.write_text('recipe = "base.toml"\n[[members]]\nname = "a"\n')

@@ -14,6 +14,7 @@ from multihead import hardware, randomness
 from multihead.data.pictures.opening import Form, as_picture, fitted, open_picture
 from multihead.errors import UserError
 from multihead.run import Run
+from multihead.search.consistency import drawing_inconsistency, warn
 from multihead.search.sampling import draw, uniform
 from multihead.settings.tasks.drawing import SearchSettings
 from multihead.text.tokenizer import Tokenizer
@@ -61,6 +62,7 @@ class ImageGenerator:
         self.settings = settings or SearchSettings()
         sizes: Any = model.settings
         self.form = Form(sizes.picture_size, sizes.channels)
+        self._compared = False
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> Self:
@@ -142,6 +144,9 @@ class ImageGenerator:
             keys: R random keys.
             given_Rn: codes to start from.
         """
+        if not self._compared:
+            self._compared = True
+            warn(self.model, drawing_inconsistency(self.model, self.device))
         given_Rn = torch.empty(len(texts), 0, dtype=torch.long) if given_Rn is None else given_Rn
         guided = settings.guidance != 1.0
         lengths = [len(ids) for ids in texts]

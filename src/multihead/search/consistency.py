@@ -107,6 +107,46 @@ def text_inconsistency(model: nn.Module, vocabulary: int, context: int, device: 
     return _report(by_time, {"the steps of search": difference}, "`loss`", by_batch, allowed)
 
 
+def drawing_inconsistency(model: nn.Module, device: torch.device) -> str | None:
+    """Return how a DALL-E's decoder computes the codes of a picture, at once and step by step; None: alike.
+
+    Two rows of codes are walked, and a few more.
+
+    Args:
+        model: on its device; its mode is left unchanged.
+        device: the model's.
+    """
+    made: Any = model
+    try:
+        s, decoder = made.settings, made.decoder
+        text_BT, lengths_B = _ids(SOURCE_LENGTHS, s.vocab_size, s.text_length)
+        codes_Bn = _ids((s.grid**2,) * 2, s.codes, None)[0].to(device)
+        text_BT, lengths_B = text_BT.to(device), lengths_B.to(device)
+        walked = min(s.grid**2, 2 * s.grid + 3)
+        with plainly(model, device):
+            once, again = (
+                _taken(decoder(text_BT, lengths_B, codes_Bn)[1], codes_Bn)[:, :walked] for _ in range(2)
+            )
+            alone = [
+                _taken(
+                    decoder(text_BT[row, None, :length], lengths_B[row, None], codes_Bn[row, None])[1],
+                    codes_Bn[row, None],
+                )[0, :walked]
+                for row, length in enumerate(lengths_B.tolist())
+            ]
+            logits_BK, caches = decoder.begin(text_BT, lengths_B, codes_Bn[:, :0])
+            steps = [logits_BK]
+            for code_B in codes_Bn.T[: walked - 1]:
+                steps.append(decoder.step(code_B, caches))
+            stepped = _taken(torch.stack(steps, dim=1), codes_Bn[:, :walked])
+    except Exception:  # whatever the model's code raises
+        return None
+    by_batch = max(float((once[row] - one).abs().max()) for row, one in enumerate(alone))
+    differences = {"the steps of drawing": float((stepped - once).abs().max())}
+    by_time = float((once - again).abs().max())
+    return _report(by_time, differences, "`loss`", by_batch, tolerance(model, float(once.abs().max())))
+
+
 @contextmanager
 def plainly(model: nn.Module, device: torch.device) -> Iterator[None]:
     """Evaluation mode, without autocast and gradients, inside the block."""
@@ -175,6 +215,11 @@ def _walked(model: Any, source: Source, ids_BT: Tensor) -> Tensor:
         logits_BV, state = model.step(tokens_B, state)
         found.append(logits_BV.float().log_softmax(-1).gather(1, next_B[:, None]))
     return torch.cat(found, dim=1)
+
+
+def _taken(logits_BnK: Tensor, codes_Bn: Tensor) -> Tensor:
+    """Log-probability of each code, (B, n)."""
+    return logits_BnK.float().log_softmax(-1).gather(2, codes_Bn[..., None])[..., 0]
 
 
 def _ids(lengths: tuple[int, ...], vocabulary: int, limit: int | None) -> tuple[Tensor, Tensor]:

@@ -31,6 +31,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -108,12 +109,14 @@ class Sweep:
     lengths: tuple[int, ...] = ()
 
 
-def read(name_or_path: str, overrides: Mapping[str, object] | None = None) -> Sweep:
+def read(name_or_path: str, overrides: Mapping[str, object] | None = None, only: str = "*") -> Sweep:
     """Return a built-in sweep, or the sweep in a TOML file, with all its recipes checked.
 
     Args:
         name_or_path: name of a built-in sweep, or path of a TOML file.
         overrides: settings of all members by dotted key; they take precedence over the file.
+        only: pattern of the names of the members that must have these keys, as of a shell; others, of other
+            models, may lack them and keep their own.
 
     Raises:
         UserError: no such sweep; not TOML; an unknown key; an invalid recipe.
@@ -127,7 +130,7 @@ def read(name_or_path: str, overrides: Mapping[str, object] | None = None) -> Sw
     except ValueError as error:  # not UTF-8, not TOML, too large
         raise UserError(f"cannot be read: {error}", place=str(path)) from None
     _check_keys(given, SWEEP_KEYS, str(path))
-    members = tuple(_members(given, path, overrides or {}))
+    members = tuple(_members(given, path, overrides or {}, only))
     names = [member.name for member in members]
     for name, times in Counter(names).items():
         if times > 1:
@@ -153,7 +156,9 @@ def _find(name: str) -> Path:
     return builtin.path(name)
 
 
-def _members(given: Mapping[str, Any], path: Path, overrides: Mapping[str, object]) -> Iterator[Member]:
+def _members(
+    given: Mapping[str, Any], path: Path, overrides: Mapping[str, object], only: str
+) -> Iterator[Member]:
     for_all = _flat(_table(given, "set", str(path)), f"{path}: [set]")
     grid: dict[str, list[object]] = {}
     for key, values in _flat(_table(given, "grid", str(path)), f"{path}: [grid]").items():
@@ -183,12 +188,20 @@ def _members(given: Mapping[str, Any], path: Path, overrides: Mapping[str, objec
                 raise UserError(fact, place=f"--{typed[0]}", remedy="Leave it out, or change the grid.")
             name = _name(_string(member, "name", place), at, place)
             chosen = _string(member, "recipe", place) or _string(given, "recipe", str(path))
+            over = overrides
+            try:
+                recipe = _recipe(chosen, name, {**changed, **over}, path)
+            except UserError:
+                if fnmatchcase(name, only):
+                    raise
+                over = {}
+                recipe = _recipe(chosen, name, changed, path)
             yield Member(
                 name,
-                _recipe(chosen, name, {**changed, **overrides}, path),
+                recipe,
                 {
                     "recipe": chosen,
-                    **{key: overrides.get(key, value) for key, value in {**own, **at}.items()},
+                    **{key: over.get(key, value) for key, value in {**own, **at}.items()},
                 },
                 _reference(member, place),
             )
