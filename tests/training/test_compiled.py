@@ -109,7 +109,7 @@ def test_the_transformer_is_one_graph_up_to_its_loss() -> None:
     ]
 
 
-@pytest.mark.parametrize("dilation", [1, 2])
+@pytest.mark.parametrize("dilation", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_window_is_traced_with_any_lengths(dilation: int, monkeypatch: pytest.MonkeyPatch) -> None:
     model = small_transformer(window=5).eval()
     for part in model.modules():
