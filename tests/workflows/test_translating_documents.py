@@ -10,7 +10,9 @@ from multihead.errors import UserError
 from multihead.generation.text_translator import TextTranslator
 from multihead.settings import SearchSettings, TokenizerSettings
 from multihead.text.training import train
+from multihead.workflows import translating_documents
 from multihead.workflows.translating_documents import Request, default_output, translate_document
+from multihead.workflows.translation_memory import Memory
 
 PO = """msgid ""
 msgstr ""
@@ -115,6 +117,26 @@ def test_a_memory_gives_exact_matches_first(translator: TextTranslator, tmp_path
     text, summary = translated(translator, written(tmp_path, "a.html", html), memory=memory)
     assert text == "<p>One hound.<p>One hound.<p>EIN HUND!<p>The <i>house</i>.<p>EIN HAUS."
     assert (summary.from_memory, summary.translated) == (3, 2)
+
+
+def test_a_memory_is_read_once_for_several_documents_and_again_where_it_changed(
+    translator: TextTranslator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Path] = []
+
+    class Counted(Memory):
+        def __init__(self, path: Path, source: str | None, target: str | None) -> None:
+            opened.append(path)
+            super().__init__(path, source, target)
+
+    monkeypatch.setattr(translating_documents, "Memory", Counted)
+    memory = written(tmp_path, "old.tmx", TMX)
+    for name in ("a.txt", "b.txt"):
+        _, summary = translated(translator, written(tmp_path, name, "Ein Hund.\n"), memory=memory)
+        assert summary.from_memory == 1
+    written(tmp_path, "old.tmx", TMX.replace("Ein Hund.", "Eine Katze."))
+    _, summary = translated(translator, written(tmp_path, "c.txt", "Ein Hund.\n"), memory=memory)
+    assert (summary.from_memory, len(opened)) == (0, 2)
 
 
 def test_a_glossary_is_obeyed(translator: TextTranslator, tmp_path: Path) -> None:

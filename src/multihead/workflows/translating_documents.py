@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from multihead.generation.text_results import TextTranslation
 from multihead.generation.text_translator import TextTranslator
 from multihead.progress import OnCount
 from multihead.run.names import MODEL, WEIGHTS
+from multihead.run.seal import identity as version
 from multihead.settings import SearchSettings
 from multihead.text.terms import Glossary
 from multihead.workflows.document_journal import Journal, read, spelled
@@ -117,7 +119,7 @@ def translate_document(
         columns=request.columns,
     )
     glossary = Glossary.load(request.glossary) if request.glossary else None
-    memory = Memory(request.memory, source, target) if request.memory else None
+    memory = _memory(request.memory, source, target) if request.memory else None
     summary = Summary(segments=len(document.segments), cautions=_cautions(document, source, target))
     if caution:
         for text in summary.cautions:
@@ -189,14 +191,29 @@ def identity(request: Request, translator: TextTranslator, folders: Sequence[str
     read_files = [request.path, *filter(None, (request.memory, request.glossary))]
     models = [Path(folder) / name for folder in folders for name in (MODEL, WEIGHTS)]
     content: dict[str, Any] = {
-        "files": [disk.sha256(path) for path in read_files],
-        "models": [disk.sha256(path) for path in models if path.is_file()],
+        "files": [_digest(path, version(path.stat())) for path in read_files],
+        "models": [_digest(path, version(path.stat())) for path in models if path.is_file()],
         "search": request.search.model_dump(mode="json"),
         "options": [request.sentences, request.encoding, request.again, *request.columns],
         "languages": [translator.source_language, translator.target_language],
         "tags": list(translator.translator.asked.symbols) if translator.translator.asked else [],
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _memory(path: Path, source: str | None, target: str | None) -> Memory:
+    return _read_memory(path, version(path.stat()) if path.is_file() else (), source, target)
+
+
+# Of a folder of documents, each is translated with the same memory and model: they are read once.
+@lru_cache(1)
+def _read_memory(path: Path, version: tuple[int, ...], source: str | None, target: str | None) -> Memory:
+    return Memory(path, source, target)
+
+
+@lru_cache(64)
+def _digest(path: Path, version: tuple[int, ...]) -> str:
+    return disk.sha256(path)
 
 
 def _chunks(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
