@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from multihead.cli import _console
@@ -11,6 +12,7 @@ from multihead.documents.document import best_language
 from multihead.errors import UserError
 from multihead.generation.text_translator import TextTranslator
 from multihead.run.names import MODEL, RECIPE, WEIGHTS
+from multihead.workflows.page_links import linked_places
 from multihead.workflows.translating_documents import Request, Summary, identity, translate_document
 from multihead.workflows.translating_folders import SELDOM, finished, planned
 
@@ -62,11 +64,12 @@ def translate_all(
     """
     console = _console.messages()
     plan = planned(documents, output, translator.target_language, only=only)
+    linked = linked_places([path for path, _ in plan.documents])
     failed = before = 0
     with finished(plan.root) as done:
         for path, to in plan.documents:
             try:
-                request = request_of(path, to)
+                request = replace(request_of(path, to), linked=linked.get(path, frozenset()))
                 key = identity(request, translator, folders)
                 if done.has(to, key):
                     before += 1

@@ -3,7 +3,7 @@
 import re
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -33,6 +33,9 @@ class Document(ABC):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.segments: list[Segment] = []
+
+    def linked(self, places: Iterable[str]) -> None:  # noqa: B027
+        """Take note of places in it that other documents link to; nothing to do but in Markdown."""
 
     @abstractmethod
     def _rendered(self, translations: Mapping[int, Translation]) -> bytes:

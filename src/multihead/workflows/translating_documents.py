@@ -43,6 +43,7 @@ class Request:
         encoding: of a text that does not say its own.
         again: translate segments again that are translated already.
         columns: of a table of values, see ``documents.open_document``.
+        linked: places in it that other documents link to.
     """
 
     path: Path
@@ -54,6 +55,7 @@ class Request:
     encoding: str | None = None
     again: bool = False
     columns: tuple[str, ...] = ()
+    linked: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -118,6 +120,7 @@ def translate_document(
         encoding=request.encoding,
         columns=request.columns,
     )
+    document.linked(request.linked)
     glossary = Glossary.load(request.glossary) if request.glossary else None
     memory = _memory(request.memory, source, target) if request.memory else None
     summary = Summary(segments=len(document.segments), cautions=_cautions(document, source, target))
@@ -194,7 +197,13 @@ def identity(request: Request, translator: TextTranslator, folders: Sequence[str
         "files": [_digest(path, version(path.stat())) for path in read_files],
         "models": [_digest(path, version(path.stat())) for path in models if path.is_file()],
         "search": request.search.model_dump(mode="json"),
-        "options": [request.sentences, request.encoding, request.again, *request.columns],
+        "options": [
+            request.sentences,
+            request.encoding,
+            request.again,
+            *request.columns,
+            *sorted(request.linked),
+        ],
         "languages": [translator.source_language, translator.target_language],
         "tags": list(translator.translator.asked.symbols) if translator.translator.asked else [],
     }

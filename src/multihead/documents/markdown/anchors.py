@@ -6,30 +6,12 @@ translated heading that a link names gets an anchor of that name, ``<a id="name"
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import unquote
 
 from multihead.documents.markdown.blocks import Block
 from multihead.documents.markup import Markup
 from multihead.documents.splice import Edit, Span
-
-_LINK = re.compile(r"\]\(\s*<?#([^\s<>()]+)")
-_ATTRIBUTE = re.compile(r"""\bhref\s*=\s*["']?#([^\s"'<>]+)""", re.IGNORECASE)
-_OWN = re.compile(r"""\b(?:id|name)\s*=\s*["']?([^\s"'<>]+)|\{[^{}\n]*#([\w.:-]+)""", re.IGNORECASE)
-
-
-def links(text: str, references: Mapping[str, Mapping[str, Any]]) -> set[str]:
-    """Return the places of the page that it links to, but for those that it names itself.
-
-    Args:
-        text: the page.
-        references: its link reference definitions, as markdown-it has them.
-    """
-    found = {*_LINK.findall(text), *_ATTRIBUTE.findall(text)}
-    found |= {str(one["href"])[1:] for one in references.values() if str(one["href"]).startswith("#")}
-    own = {one or other for one, other in _OWN.findall(text)}
-    return {place for place in found if place and place not in own and unquote(place) not in own}
 
 
 def names(headings: Iterable[tuple[int, Markup]]) -> dict[int, str]:

@@ -1,12 +1,12 @@
 """Markdown (.md, .markdown): CommonMark with tables, strikethrough, tasks, footnotes and front matter."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from multihead.documents.inline import Inline, paired, trimmed
-from multihead.documents.markdown import anchors
+from multihead.documents.markdown import anchors, links
 from multihead.documents.markdown.blocks import Block, blocks
 from multihead.documents.markdown.front_matter import entries
 from multihead.documents.markdown.inline import inline_items
@@ -60,8 +60,12 @@ class Markdown(TextDocument):
             for (block, _), segment in found
             if block.kind in ("heading", "underlined")
         )
-        self.links = anchors.links(text.text, self._known.get("references", {}))
+        self.links = links.links_within(text.text, self._known.get("references", {}))
         """Places of the page that links name; those of a whole notebook, if it is a cell."""
+
+    def linked(self, places: Iterable[str]) -> None:
+        """Take note of headings that other documents link to."""
+        self.links |= links.unnamed(places, self._text.text)
 
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
         first = len(self._front)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -51,10 +51,13 @@ class Notebook(TextDocument):
             level = _cell_of(lines[0])
             if level and level.strings.get("cell_type") == "markdown":
                 self._add_cell(level, lines)
-        pages = [cell.page for cell, _ in self._cells.values()]
-        links = set().union(*(page.links for page in pages))
-        for page in pages:
-            page.links = links
+        self.linked(place for cell, _ in self._cells.values() for place in cell.page.links)
+
+    def linked(self, places: Iterable[str]) -> None:
+        """Take note of headings that other documents, or other cells, link to."""
+        found = set(places)
+        for page in {id(cell): cell.page for cell, _ in self._cells.values()}.values():
+            page.linked(found)
 
     def _add_cell(self, level: Level, lines: list[Value]) -> None:
         text = "".join(line.text for line in lines)
