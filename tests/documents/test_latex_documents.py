@@ -7,6 +7,7 @@ import pytest
 from document_samples import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marked_targets import filled
 
 from multihead.documents import Document, Markup, carried, open_document, repaired
 from multihead.documents.latex.tokens import Tokens
@@ -61,14 +62,7 @@ def opened(folder: Path, text: str, source: str | None = None, target: str | Non
 
 
 def rendered(folder: Path, text: str, *targets: str) -> str:
-    """Return a text whose segments, in order, are replaced by these; ``{1}`` is the source's first tag."""
-    document = opened(folder, text)
-    result = {}
-    for segment, target in zip(document.segments, targets, strict=False):
-        tags = {str(tag): tag for tag in segment.source.tags}
-        parts = (tags.get(part, part) for part in re.split(r"(\{/?\d/?\})", target))
-        result[segment.number] = Markup.of(*parts)
-    return document.rendered(result).decode()
+    return filled(opened(folder, text), *targets)
 
 
 def found(folder: Path, text: str) -> list[str]:

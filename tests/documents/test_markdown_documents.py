@@ -8,6 +8,7 @@ from document_samples import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from marked_targets import filled
 
 from multihead.documents import Document, Markup, open_document
 from multihead.documents.markdown.blocks import blocks
@@ -23,15 +24,7 @@ def opened(folder: Path, text: str) -> Document:
 
 
 def rendered(folder: Path, text: str, *targets: str) -> str:
-    """Return a text whose segments, in order, are replaced by these; ``{1}`` is the source's first tag."""
-    document = opened(folder, text)
-    result = {}
-    for segment, target in zip(document.segments, targets, strict=False):
-        tags = {str(tag): tag for tag in segment.source.tags}
-        result[segment.number] = Markup.of(
-            *(tags.get(part, part) for part in re.split(r"(\{/?\d/?\})", target))
-        )
-    return document.rendered(result).decode()
+    return filled(opened(folder, text), *targets)
 
 
 def test_sentences_are_found_in_their_blocks(tmp_path: Path) -> None:

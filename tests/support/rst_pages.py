@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from marked_targets import filled
 
-from multihead.documents import Document, Markup, open_document
+from multihead.documents import Document, open_document
 
 
 def opened(folder: Path, text: str) -> Document:
@@ -19,14 +20,7 @@ def found(folder: Path, text: str) -> list[str]:
 
 
 def rendered(folder: Path, text: str, *targets: str) -> str:
-    """Return a text whose segments, in order, are replaced by these; ``{1}`` is the source's first tag."""
-    document = opened(folder, text)
-    result = {}
-    for segment, target in zip(document.segments, targets, strict=False):
-        tags = {str(tag): tag for tag in segment.source.tags}
-        parts = (tags.get(part, part) for part in re.split(r"(\{/?\d/?\})", target))
-        result[segment.number] = Markup.of(*parts)
-    return document.rendered(result).decode()
+    return filled(opened(folder, text), *targets)
 
 
 def nodes(text: str) -> list[tuple[str, str]]:
