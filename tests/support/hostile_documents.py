@@ -149,6 +149,12 @@ ANSWERED: dict[str, tuple[str, str, list[str]]] = {
     "10,000 stars": ("a.md", "*a " * DEEP, ["*a " * (DEEP - 1) + "*a"]),
     "10,000 lists in a line": ("a.rst", "b\n\n" + "- " * DEEP + "a", ["b"]),
     "10,000 tables that never end": ("a.rst", "== ==\na b\n" * DEEP + "\nc", ["c"]),
+    "1,000 headings, all named": (
+        "a.md",
+        "".join(f"# h{n}\n\n[b](#h{n}) c\n\n" for n in range(1000)),
+        [text for n in range(1000) for text in (f"h{n}", "b c")],
+    ),
+    "a literal of a million letters": ("a.rst", f"a ``{'b' * 10**6}`` c", ["a  c"]),
     "1,000 tables": ("a.rst", "== ==\na  b\n== ==\nc  d\n== ==\n\n" * 1000, [*"abcd"] * 1000),
     "a grid of 10,000 rows": ("a.rst", "+---+\n" + "| a |\n+---+\n" * DEEP, ["a"] * DEEP),
     "10,000 stars that never close": ("a.rst", "*a " * DEEP + "b", ["*a " * DEEP + "b"]),

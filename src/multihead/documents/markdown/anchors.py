@@ -13,6 +13,9 @@ from multihead.documents.markdown.blocks import Block
 from multihead.documents.markup import Markup
 from multihead.documents.splice import Edit, Span
 
+_UNFIT = re.compile(r"[\"'<>\s]")
+"""Signs that an attribute cannot hold, or an address not."""
+
 
 def names(headings: Iterable[tuple[int, Markup]]) -> dict[int, str]:
     """Return the name of each heading, by its number; equal ones are counted, as GitHub does."""
@@ -25,21 +28,27 @@ def names(headings: Iterable[tuple[int, Markup]]) -> dict[int, str]:
     return result
 
 
-def anchor(block: Block, name: str, old: Markup, new: Markup, places: Sequence[str]) -> Iterator[Edit[str]]:
+def by_name(places: Iterable[str]) -> dict[str, list[str]]:
+    """Return the places that a page links to, each as it is spelled, by the name of their heading."""
+    found: dict[str, list[str]] = {}
+    for place in sorted({unquote(place) for place in places}):
+        if not _UNFIT.search(place):
+            found.setdefault(_name(place), []).append(place)
+    return found
+
+
+def anchor(block: Block, old: Markup, new: Markup, places: Sequence[str]) -> Iterator[Edit[str]]:
     """Yield the anchors that a heading needs.
 
     Args:
         block: the heading.
-        name: its name.
         old: its words.
         new: its translation.
-        places: what the page links to.
+        places: what links call it.
     """
-    wanted = sorted({unquote(place) for place in places if _name(unquote(place)) == name})
-    wanted = [place for place in wanted if not re.search(r"[\"'<>\s]", place)]
-    if wanted and _name(_words(new)) != _name(_words(old)):
+    if places and _name(_words(new)) != _name(_words(old)):
         start = block.places[0]
-        yield Edit(Span(start, start), [f'<a id="{place}"></a>' for place in wanted])
+        yield Edit(Span(start, start), [f'<a id="{place}"></a>' for place in places])
 
 
 def _words(markup: Markup) -> str:

@@ -95,11 +95,11 @@ class Markdown(TextDocument):
         yield from edits
 
     def _edits_at(self, targets: Mapping[int, Markup], levels: Mapping[int, int]) -> Iterator[Edit[str]]:
+        places = anchors.by_name(self.links)
         for number, target in targets.items():
             block, inline = self._contents[number - len(self._front)]
-            if number in self._headings:
-                name, old = self._headings[number], self.segments[number].source
-                yield from anchors.anchor(block, name, old, target, sorted(self.links))
+            called = places.get(self._headings[number], ()) if number in self._headings else ()
+            yield from anchors.anchor(block, self.segments[number].source, target, called)
             yield Edit(inline.span, self._parts(block, inline, target, levels[number]))
 
     def _parts(self, block: Block, inline: Inline, target: Markup, level: int) -> list[str | Span]:

@@ -15,6 +15,8 @@ from multihead.documents.splice import Edit, Span
 
 _TARGET = re.compile(r"^[ \t]*\.\.[ \t]+_(`?)((?:[^`:\\\n]|\\.|:(?!\s))+)\1:(?=\s|\Z)", re.MULTILINE)
 _NAMED = re.compile(r"`([^`<>]+)`_\Z|([^`\s]+)_\Z|\s<([^<>]+)_>`_\Z|:ref:`([^`<>]+)`\Z|\s<([^<>]+)>`\Z")
+_LONGEST = 500
+"""Characters of a reference."""
 _PLAIN = re.compile(r"`([^`<>]+)`_\Z|((?:\w[\w.:+-]*))_\Z")
 """A reference that shows the words of the title."""
 
@@ -75,7 +77,7 @@ def _renamed(tag: Tag, titles: Mapping[str, Markup]) -> Tag:
 
 def _names(tags: Iterable[Tag]) -> Iterator[str]:
     for tag in tags:
-        if found := _NAMED.search(tag.raw):
+        if len(tag.raw) <= _LONGEST and (found := _NAMED.search(tag.raw)):
             yield _name(next(filter(None, found.groups())))
 
 
