@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from multihead.documents import open_document
+from multihead.documents import Markup, open_document
 
 
 def translated(folder: Path, name: str, text: str) -> str:
@@ -36,6 +36,20 @@ def test_a_heading_that_a_link_names_gets_an_anchor(
     name = "설치-방법" if "%" in link else link
     assert f'<a id="{name}"></a>{words[::-1]}' in result
     assert f"#{link}" in result
+
+
+@pytest.mark.parametrize(
+    ("heading", "link"),
+    [("![logo](a.png) One", "one"), ("The `f` of **it**", "the-f-of-it"), ("See [it](http://a.b)", "see-it")],
+)
+def test_code_and_links_in_a_heading_name_it_and_pictures_do_not(
+    heading: str, link: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.md").write_text(f"# {heading}\n\n[a](#{link}) b\n")
+    document = open_document(tmp_path / "a.md")
+    source = document.segments[0].source
+    pieces = (f"{piece}x" if isinstance(piece, str) else piece for piece in source.pieces)
+    assert f'# <a id="{link}"></a>' in document.rendered({0: Markup.of(*pieces)}).decode()
 
 
 def test_equal_headings_are_counted(tmp_path: Path) -> None:

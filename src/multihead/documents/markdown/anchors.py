@@ -52,11 +52,17 @@ def anchor(block: Block, old: Markup, new: Markup, places: Sequence[str]) -> Ite
 
 
 def _words(markup: Markup) -> str:
-    """Return the text of a heading with its code."""
-    return "".join(
-        piece if isinstance(piece, str) else piece.raw if piece.kind == "alone" else ""
-        for piece in markup.pieces
-    )
+    """Return the text of a heading with its code, without the alternative texts of pictures."""
+    words: list[str] = []
+    picture = False
+    for piece in markup.pieces:
+        if isinstance(piece, str):
+            words.append("" if picture else piece)
+        elif piece.name == "image":
+            picture = piece.kind == "open"
+        elif piece.kind == "alone":
+            words.append(piece.raw)
+    return "".join(words)
 
 
 def _name(words: str) -> str:
