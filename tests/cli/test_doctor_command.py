@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from untrained_runs import made
 
 from multihead import native
 from multihead.cli import main
-from multihead.nn import DotProductAttention
+from multihead.nn import DotProductAttention, FeedForward
 from multihead.nn.attention import attention_weights
 
 
@@ -55,6 +56,19 @@ def test_a_layer_that_was_edited_in_place_is_reported(
     shown = " ".join(capsys.readouterr().out.split())
     assert "the model's own steps" in shown
     assert "something that their description does not mention" in shown
+
+
+def test_a_language_model_that_is_searched_without_its_change_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = made(tmp_path / "gpt", "gpt")
+    assert main(["doctor", str(folder)]) == 0
+    assert "caution" not in capsys.readouterr().out
+    plain = FeedForward.forward
+    monkeypatch.setattr(FeedForward, "forward", lambda self, x: plain(self, x + x.roll(1, 1)))
+    assert main(["doctor", str(folder)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "training and search compute different probabilities" in shown
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

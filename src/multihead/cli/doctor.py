@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 import tyro
@@ -34,7 +34,7 @@ from multihead.nn.description import EncoderDecoderSpec, UndescribedError, descr
 from multihead.run import Run
 from multihead.run.environment import PACKAGES
 from multihead.run.verify import checksums
-from multihead.search.consistency import example, inconsistency
+from multihead.search.consistency import drawing_inconsistency, example, inconsistency, text_inconsistency
 
 OPTIONAL = {
     "ctranslate2": "`export --to ctranslate2`: pip install 'multihead[export]'",
@@ -86,6 +86,8 @@ def _run_report(run: Run) -> Iterator[tuple[str, str]]:
     yield "precision", str(dtype).removeprefix("torch.")
     if run.task != "translation":
         yield "engine", f"{OWN_STEPS}: other engines are for translators only"
+        if differs := _inconsistency(run, model, device):
+            yield "caution", differs
         return
     choice = choose(model, device, dtype)
     if device.type == "cpu":
@@ -94,13 +96,25 @@ def _run_report(run: Run) -> Iterator[tuple[str, str]]:
     yield "engine", choice.engine
     for name, reason in choice.declined.items():
         yield "", f"not {name}: {reason}"
-    source, target = run.tokenizers()
-    pairs = example(source.vocab_size, target.vocab_size, target.bos_id, getattr(model, "limit", None))
-    if differs := inconsistency(model, pairs, device):
+    if differs := _inconsistency(run, model, device):
         yield "caution", differs
     if device.type == "cpu":
         yield "PyTorch", "not needed for translation" if alone else "needed for translation"
     yield "export", _export(model)
+
+
+def _inconsistency(run: Run, model: nn.Module, device: torch.device) -> str | None:
+    """Return how training and search differ, for the models that search; None: they agree."""
+    made: Any = model
+    if run.task == "language":
+        return text_inconsistency(model, run.tokenizers()[0].vocab_size, made.context, device)
+    if run.task == "drawing":
+        return drawing_inconsistency(model, device)
+    if run.task != "translation":
+        return None
+    source, target = run.tokenizers()
+    pairs = example(source.vocab_size, target.vocab_size, target.bos_id, getattr(model, "limit", None))
+    return inconsistency(model, pairs, device)
 
 
 def _export(model: nn.Module) -> str:
