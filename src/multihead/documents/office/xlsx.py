@@ -1,10 +1,15 @@
 """Excel workbooks (.xlsx): texts of cells, and of shapes and charts on sheets."""
 
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from multihead.documents.office.archive_document import OpenParagraph
+from multihead.documents.office.header_codes import LONGEST, HeaderText, header_texts
 from multihead.documents.office.package import SHOWN, OfficeDocument
 from multihead.documents.office.xlsx_cells import CellSet, CellText, Position, shared_cells
+from multihead.documents.segment import Segment, Translation
+from multihead.documents.splice import Edit, Span
 from multihead.documents.xml.events import Event, xml_events
 
 _SHEET = ("spreadsheetml/2006/main", "ooxml/spreadsheetml/main")
@@ -48,7 +53,8 @@ class Workbook(OfficeDocument):
         self._shared = self._targets(main, ("sharedStrings",))[:1]
         names = list(self._shared) if self._cells else []
         for sheet in self._titles:
-            names += [sheet] if b"inlineStr" in self._archive.read(sheet) else []
+            part = self._archive.read(sheet)
+            names += [sheet] if b"inlineStr" in part or b"headerFooter" in part else []
             for drawing in self._targets(sheet, ("drawing",)):
                 names += [drawing, *self._targets(drawing, SHOWN)]
         return list(dict.fromkeys(names))
@@ -87,6 +93,27 @@ class Workbook(OfficeDocument):
     def _read(self, name: str) -> None:
         self._sheet, self._position = name, Position()
         super()._read(name)
+        if name in self._titles and b"headerFooter" in self._parts[name]:
+            self._refuse_other_encodings(self._parts[name])
+            place = f"{self.path}:{self._titles[name]}, header or footer"
+            for header in header_texts(self._parts[name], place):
+                number = len(self.segments)
+                self._contents[number] = name, header
+                self._add(Segment(number, header.inline.markup.collapsed(), place, max_length=header.room))
+
+    def _edits(self, translations: Mapping[int, Translation]) -> dict[str, list[Edit[bytes]]]:
+        """Return the edits; a header that would be too long for Excel stays as it is."""
+        headers = {n: (part, one) for n, (part, one) in self._contents.items() if isinstance(one, HeaderText)}
+        more: Counter[tuple[str, Span]] = Counter()
+        for number in headers.keys() & translations.keys():
+            part, header = headers[number]
+            more[part, header.header] += header.longer(translations[number].target)
+        too_long = {
+            number
+            for number, (part, header) in headers.items()
+            if header.length + more[part, header.header] > LONGEST
+        }
+        return super()._edits({number: new for number, new in translations.items() if number not in too_long})
 
     def _entered(self, event: Event) -> None:
         super()._entered(event)
