@@ -48,12 +48,14 @@ def test_cells_of_text_are_segments(tmp_path: Path) -> None:
         "Erste & <zweite>{1/}Zeile{2/} _x0041_",
         "東京",
         "שלום עולם",
+        "Seite {1/}",
         "Im Kasten",
         "In der Zelle",
     ]
     places = [segment.place.rpartition("a.xlsx:")[2] for segment in document.segments]
     assert places[:5] == [f"Preise & mehr!{name}" for name in ("A1", "A4", "C5")] + ["Zwei!AC2", places[4]]
-    assert places[6] == "Zwei!AB2"
+    assert places[5] == "Preise & mehr, header or footer"
+    assert places[7] == "Zwei!AB2"
 
 
 def test_only_the_text_of_a_cell_changes(tmp_path: Path) -> None:
@@ -61,7 +63,7 @@ def test_only_the_text_of_a_cell_changes(tmp_path: Path) -> None:
     line = Markup.of(
         "first", document.segments[2].source.tags[0], "_x0042_", document.segments[2].source.tags[1]
     )
-    changed = document.rendered({0: "Our prices", 2: line, 3: "Tokyo", 6: "In <it>"})
+    changed = document.rendered({0: "Our prices", 2: line, 3: "Tokyo", 7: "In <it>"})
     expected = BOOK[STRINGS].decode().replace("Unsere Preise", "Our prices")
     expected = re.sub("> Erste.*?</t>", "> first\nlinked_x000D_</t>", expected, flags=re.DOTALL)
     expected = expected.replace("linked", "_x005F_x0042_")
@@ -103,7 +105,11 @@ def test_a_string_that_heads_a_table_is_kept_wherever_it_stands(tmp_path: Path) 
 def test_workbooks_without_shared_strings_or_text_are_read(tmp_path: Path) -> None:
     related = re.sub(rb"<Relationship [^>]*sharedStrings[^>]*>", b"", BOOK[RELATED])
     members = {name: data for name, data in BOOK.items() if name != STRINGS}
-    assert sources(opened(tmp_path, {**members, RELATED: related})) == ["Im Kasten", "In der Zelle"]
+    assert sources(opened(tmp_path, {**members, RELATED: related})) == [
+        "Seite {1/}",
+        "Im Kasten",
+        "In der Zelle",
+    ]
     document = cells(tmp_path)
     assert document.segments == []
     assert document.rendered({}) == (tmp_path / "a.xlsx").read_bytes()
