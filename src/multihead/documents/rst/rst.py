@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from multihead.documents.inline import Inline, paired, trimmed
+from multihead.documents.markup import Markup
 from multihead.documents.reading import Text, newline
 from multihead.documents.rst.blocks import blocks
 from multihead.documents.rst.inline import inline_items
@@ -38,40 +39,40 @@ class ReStructuredText(TextDocument):
             if inline:
                 self._contents.append((block, inline))
                 self._add(Segment(len(self.segments), inline.markup.collapsed(), place))
-        sources = (segment.source for segment in self.segments)
-        blocks_read = (block for block, _ in self._contents)
-        self._titles = Titles(text.text, list(zip(blocks_read, sources, strict=True)))
+        read = zip(self._contents, self.segments, strict=True)
+        self._titles = Titles(text.text, [(block, segment.source) for (block, _), segment in read])
 
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
         text = self._text.text
+        moved = self._moved(translations)
+        titles = by_name(moved.values())
         cells: dict[int, str] = {}
-        moved = {
+        for number, new in translations.items():
+            block, inline = self._contents[number]
+            new_text = spelled(shown(new.target, titles), block.kind)
+            whole = block.span(0, len(block.content))
+            line = f"{text[whole.start : inline.span.start]}{new_text}{text[inline.span.end : whole.end]}"
+            if block.kind == "cell":
+                cells[whole.start] = line
+                continue
+            if number in moved:
+                yield target(block, moved[number][0], newline(text))
+            yield Edit(inline.span, [new_text])
+            for rule in block.rules:
+                yield Edit(rule, [text[rule.start] * _rule_length(rule, block, width(line))])
+        places = sorted(cells)
+        for table in self._tables:
+            if bisect_left(places, table.span.start) < bisect_left(places, table.span.end):
+                yield Edit(table.span, [table.drawn(text, cells, newline(text))])
+
+    def _moved(self, translations: Mapping[int, Translation]) -> dict[int, tuple[Markup, Markup]]:
+        """Return the titles, old and new, that references of the page no longer find."""
+        return {
             number: (self.segments[number].source, new.target)
             for number, new in translations.items()
             if self._contents[number][0].kind == "title"
             and self._titles.moved(self.segments[number].source, new.target)
         }
-        titles = by_name(moved.values())
-        for number, new in translations.items():
-            block, inline = self._contents[number]
-            new_text = spelled(shown(new.target, titles), block.kind)
-            if number in moved:
-                yield target(block, moved[number][0], newline(text))
-            if block.kind == "cell":
-                whole = block.span(0, len(block.content))
-                before, after = text[whole.start : inline.span.start], text[inline.span.end : whole.end]
-                cells[whole.start] = f"{before}{new_text}{after}"
-                continue
-            yield Edit(inline.span, [new_text])
-            line = block.span(0, len(block.content))
-            before, after = text[line.start : inline.span.start], text[inline.span.end : line.end]
-            for rule in block.rules:
-                length = _rule_length(rule, block, width(f"{before}{new_text}{after}"))
-                yield Edit(rule, [text[rule.start] * length])
-        places = sorted(cells)
-        for table in self._tables:
-            if bisect_left(places, table.span.start) < bisect_left(places, table.span.end):
-                yield Edit(table.span, [table.drawn(text, cells, newline(text))])
 
 
 def _rule_length(rule: Span, block: Block, title: int) -> int:
