@@ -5,6 +5,7 @@ from pathlib import Path
 from capitals import written
 from scripted_translator import ScriptedTranslator
 
+from multihead.documents import open_document
 from multihead.generation.text_translator import TextTranslator
 from multihead.settings import SearchSettings, TokenizerSettings
 from multihead.text.training import train
@@ -30,6 +31,19 @@ def test_places_that_other_pages_link_to_are_found_however_they_are_written(tmp_
         "deep/index.md": ["two"],
         "README.md": ["eight"],
     }
+
+
+def test_titles_that_labels_do_not_define_are_found(tmp_path: Path) -> None:
+    pages = {
+        "a.rst": ":ref:`Set up` :ref:`here <label>` :ref:`x <The  End>`\n\n.. _label:\n\nOne\n===\n",
+        "b.rst": "Set up\n======\n",
+    }
+    paths = [written(tmp_path, name, text) for name, text in pages.items()]
+    assert linked_places(paths) == {path: {"set up", "the end"} for path in paths}
+    document = open_document(paths[1])
+    assert document.rendered({0: "Start"}) == b"Start\n=====\n"
+    document.linked({"set up"})
+    assert document.rendered({0: "Start"}) == b".. _`Set up`:\n\nStart\n=====\n"
 
 
 def test_a_heading_that_another_page_names_gets_an_anchor(tmp_path: Path) -> None:

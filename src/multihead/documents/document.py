@@ -35,7 +35,7 @@ class Document(ABC):
         self.segments: list[Segment] = []
 
     def linked(self, places: Iterable[str]) -> None:  # noqa: B027
-        """Take note of places in it that other documents link to; nothing to do but in Markdown."""
+        """Take note of places in it that other documents link to, by the words of headings."""
 
     @abstractmethod
     def _rendered(self, translations: Mapping[int, Translation]) -> bytes:

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from multihead.documents.markup import Markup, Tag
+from multihead.documents.rst.labels import defined, name
 from multihead.documents.rst.lines import Block
 from multihead.documents.rst.spelling import spelled
 from multihead.documents.splice import Edit, Span
 
-_TARGET = re.compile(r"^[ \t]*\.\.[ \t]+_(`?)((?:[^`:\\\n]|\\.|:(?!\s))+)\1:(?=\s|\Z)", re.MULTILINE)
 _NAMED = re.compile(r"`([^`<>]+)`_\Z|([^`\s]+)_\Z|\s<([^<>]+)_>`_\Z|:ref:`([^`<>]+)`\Z|\s<([^<>]+)>`\Z")
 _LONGEST = 500
 """Characters of a reference."""
@@ -30,22 +30,26 @@ class Titles:
     """
 
     def __init__(self, text: str, blocks: Sequence[tuple[Block, Markup]]) -> None:
-        explicit = {_name(found[2]) for found in _TARGET.finditer(text)}
-        counts = Counter(_name(source.text) for block, source in blocks if block.kind == "title")
-        named = set(_names(tag for _, source in blocks for tag in source.tags))
-        self._unique = {name for name in named - explicit if counts[name] == 1}
+        explicit = set(defined(text))
+        counts = Counter(name(source.text) for block, source in blocks if block.kind == "title")
+        self._unnamed = {one for one, count in counts.items() if count == 1} - explicit
+        self._named = set(_names(tag for _, source in blocks for tag in source.tags))
+
+    def linked(self, names: Iterable[str]) -> None:
+        """Take note of names by which other pages refer to titles."""
+        self._named |= set(map(name, names))
 
     def moved(self, old: Markup, new: Markup) -> bool:
         """Return whether a title's translation needs a target with the old words."""
-        name = _name(old.text)
-        return name in self._unique and name != _name(new.text)
+        was = name(old.text)
+        return was in self._unnamed & self._named and was != name(new.text)
 
 
 def target(block: Block, old: Markup, newline: str) -> Edit[str]:
     """Return the insertion of a target before a title."""
     place = min([block.places[0], *(rule.start for rule in block.rules)])
-    name = re.sub(r"([\\`])", r"\\\1", " ".join(old.text.split()))
-    return Edit(Span(place, place), [f".. _`{name}`:{newline}{newline}"])
+    words = re.sub(r"([\\`])", r"\\\1", " ".join(old.text.split()))
+    return Edit(Span(place, place), [f".. _`{words}`:{newline}{newline}"])
 
 
 def shown(markup: Markup, titles: Mapping[str, Markup]) -> Markup:
@@ -62,25 +66,20 @@ def shown(markup: Markup, titles: Mapping[str, Markup]) -> Markup:
 
 def by_name(titles: Iterable[tuple[Markup, Markup]]) -> dict[str, Markup]:
     """Return translations of titles by their old words, as ``shown`` takes them."""
-    return {_name(old.text): new for old, new in titles}
+    return {name(old.text): new for old, new in titles}
 
 
 def _renamed(tag: Tag, titles: Mapping[str, Markup]) -> Tag:
     found = _PLAIN.match(tag.raw) if tag.kind == "alone" else None
-    name = (found[1] or found[2]) if found else ""
-    title = titles.get(_name(name))
+    words = (found[1] or found[2]) if found else ""
+    title = titles.get(name(words))
     if title is None or any(sign in title.text for sign in "<>"):
         return tag
-    raw = f"`{spelled(Markup.of(title.text), 'paragraph')} <{name}_>`__"
+    raw = f"`{spelled(Markup.of(title.text), 'paragraph')} <{words}_>`__"
     return Tag(tag.id, tag.kind, tag.name, raw)
 
 
 def _names(tags: Iterable[Tag]) -> Iterator[str]:
     for tag in tags:
         if len(tag.raw) <= _LONGEST and (found := _NAMED.search(tag.raw)):
-            yield _name(next(filter(None, found.groups())))
-
-
-def _name(text: str) -> str:
-    """Return a name as docutils compares it."""
-    return " ".join(text.casefold().split())
+            yield name(next(filter(None, found.groups())))

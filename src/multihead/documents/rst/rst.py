@@ -1,7 +1,7 @@
 """reStructuredText (.rst): pages of Sphinx and docutils."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from multihead.documents.inline import Inline, paired, trimmed
@@ -41,6 +41,10 @@ class ReStructuredText(TextDocument):
                 self._add(Segment(len(self.segments), inline.markup.collapsed(), place))
         read = zip(self._contents, self.segments, strict=True)
         self._titles = Titles(text.text, [(block, segment.source) for (block, _), segment in read])
+
+    def linked(self, places: Iterable[str]) -> None:
+        """Take note of titles that other documents refer to."""
+        self._titles.linked(places)
 
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
         text = self._text.text

@@ -1,0 +1,22 @@
+"""Labels of pages of reStructuredText: those that ``:ref:`` names, and those that are defined."""
+
+import re
+from collections.abc import Iterator
+
+_TARGET = re.compile(r"^[ \t]*\.\.[ \t]+_(`?)((?:[^`:\\\n]|\\.|:(?!\s))+)\1:(?=\s|\Z)", re.MULTILINE)
+_REF = re.compile(r":ref:`(?:[^`<>]{1,500}<([^`<>]{1,500})>|([^`<>]{1,500}))`")
+
+
+def defined(text: str) -> Iterator[str]:
+    """Yield the names of the targets of a page."""
+    return (name(found[2]) for found in _TARGET.finditer(text))
+
+
+def referred(text: str) -> Iterator[str]:
+    """Yield the names that ``:ref:`` refers to, in any page."""
+    return (name(found[1] or found[2]) for found in _REF.finditer(text))
+
+
+def name(text: str) -> str:
+    """Return a name as docutils compares it."""
+    return " ".join(text.casefold().split())
