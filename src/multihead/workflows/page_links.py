@@ -15,34 +15,36 @@ MOST = 8 << 20
 def linked_places(documents: Sequence[Path]) -> Mapping[Path, frozenset[str]]:
     """Return the places in pages that other pages link to, by page."""
     kinds = {path: KINDS.get(path.suffix.lower()) for path in documents}
-    texts = {path: _text(path) for path, kind in kinds.items() if kind in ("markdown", "rst")}
-    found = _linked_by_address({path: text for path, text in texts.items() if kinds[path] == "markdown"})
-    return found | _linked_by_label({path: text for path, text in texts.items() if kinds[path] == "rst"})
+    markdown = [path for path, kind in kinds.items() if kind == "markdown"]
+    return _linked_by_address(markdown) | _linked_by_label([p for p, kind in kinds.items() if kind == "rst"])
 
 
-def _text(path: Path) -> str:
-    with suppress(OSError), path.open("rb") as file:  # reported when the page is translated
-        return file.read(MOST).decode("utf-8", "replace")
-    return ""
-
-
-def _linked_by_address(texts: Mapping[Path, str]) -> dict[Path, frozenset[str]]:
+def _linked_by_address(paths: Sequence[Path]) -> dict[Path, frozenset[str]]:
     """Return the places that Markdown links to: ``guide.md#set-up``, ``guide#set-up``, ``guide/#set-up``."""
-    pages = {path.resolve(): path for path in texts}
+    pages = {path.resolve(): path for path in paths}
     found: dict[Path, set[str]] = {}
     for whole, path in pages.items():
-        for name, place in links_beyond(texts[path]):
+        for name, place in links_beyond(_text(path)):
             other = next(filter(None, map(pages.get, _candidates(whole.parent, name))), None)
             if other and other != path:
                 found.setdefault(other, set()).add(place)
     return {path: frozenset(places) for path, places in found.items()}
 
 
-def _linked_by_label(texts: Mapping[Path, str]) -> dict[Path, frozenset[str]]:
+def _linked_by_label(paths: Sequence[Path]) -> dict[Path, frozenset[str]]:
     """Return the names that no label defines, which are titles of a page (Sphinx' ``autosectionlabel``)."""
-    names = {name for text in texts.values() for name in referred(text)}
-    names -= {name for text in texts.values() for name in defined(text)}
-    return dict.fromkeys(texts, frozenset(names))
+    names: set[str] = set()
+    labels: set[str] = set()
+    for text in map(_text, paths):
+        names.update(referred(text))
+        labels.update(defined(text))
+    return dict.fromkeys(paths, frozenset(names - labels))
+
+
+def _text(path: Path) -> str:
+    with suppress(OSError), path.open("rb") as file:  # reported when the page is translated
+        return file.read(MOST).decode("utf-8", "replace")
+    return ""
 
 
 def _candidates(folder: Path, name: str) -> Iterator[Path]:
