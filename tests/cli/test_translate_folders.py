@@ -29,7 +29,7 @@ def manual(tmp_path: Path) -> Path:
 
 def texts(folder: Path) -> dict[str, list[str]]:
     """Return the texts of all documents below a folder."""
-    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    found = sorted(path for path in folder.rglob("*") if path.is_file() and path.name[0] != ".")
     return {
         path.relative_to(folder).as_posix(): [one.source.text for one in open_document(path).segments]
         for path in found
@@ -67,11 +67,34 @@ def test_one_broken_document_does_not_stop_the_others_and_the_rest_is_not_repeat
 
     (manual / "b.docx").unlink()
     _, messages = run(capfdbinary, "translate", trained, manual)
-    assert "2 documents were finished by an earlier command" in messages
+    assert "1 documents were translated before, and have not changed since" in messages
+    assert "1 translations were changed since" in messages
+    assert str(made / "a.md") in "".join(messages.split())
     assert (made / "a.md").read_text() == "# mended by hand\n"
-    assert not (manual.parent / ".manual.en.progress").exists()
+    assert texts(made)["deep/b.txt"] != ["drei"]
+
+
+def test_corrections_of_translations_are_kept(trained: Path, manual: Path, capfdbinary: Captured) -> None:
     run(capfdbinary, "translate", trained, manual)
-    assert (made / "a.md").read_text() != "# mended by hand\n"
+    page = manual.parent / "manual.en" / "a.md"
+    first = page.read_text()
+    _, messages = run(capfdbinary, "translate", trained, manual)
+    assert "3 documents were translated before" in messages
+    page.write_text("# mended by hand\n", encoding="utf-8")
+    (manual / "a.md").write_text("# eins zwei drei\n", encoding="utf-8")
+    for _ in range(2):
+        _, messages = run(capfdbinary, "translate", trained, manual)
+        assert "2 documents were translated before" in messages
+        assert "--again replaces them" in messages
+        assert page.read_text() == "# mended by hand\n"
+    (manual / "a.md").write_text("# eins zwei\n", encoding="utf-8")
+    run(capfdbinary, "translate", trained, manual, "--again")
+    assert page.read_text() == first
+    _, messages = run(capfdbinary, "translate", trained, manual)
+    assert "3 documents were translated before" in messages
+    (page.parent / ".multihead-translated.jsonl").write_text("spoilt")
+    _, messages = run(capfdbinary, "translate", trained, manual)
+    assert "3 translations were changed since, or written by something else" in messages
 
 
 def test_another_setting_translates_all_again(trained: Path, manual: Path, capfdbinary: Captured) -> None:
@@ -79,7 +102,7 @@ def test_another_setting_translates_all_again(trained: Path, manual: Path, capfd
     assert cli.main(["translate", str(trained), str(manual)]) == 1
     capfdbinary.readouterr()
     assert cli.main(["translate", str(trained), str(manual), "--beam-size", "2"]) == 1
-    assert "finished by an earlier command" not in capfdbinary.readouterr().err.decode()
+    assert "translated before" not in capfdbinary.readouterr().err.decode()
 
 
 def test_several_documents_are_named_after_the_language_or_go_to_a_folder(

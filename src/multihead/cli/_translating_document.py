@@ -66,13 +66,18 @@ def translate_all(
     plan = planned(documents, output, translator.target_language, only=only)
     linked = linked_places([path for path, _ in plan.documents])
     failed = before = 0
+    kept: list[Path] = []
     with finished(plan.root) as done:
         for path, to in plan.documents:
             try:
                 request = replace(request_of(path, to), linked=linked.get(path, frozenset()))
-                key = identity(request, translator, folders)
-                if done.has(to, key):
+                key = identity(replace(request, again=False), translator, folders)
+                state = "new" if request.again else done.state(to, key)
+                if state == "finished":
                     before += 1
+                    continue
+                if state == "changed":
+                    kept.append(to)
                     continue
                 to.parent.mkdir(parents=True, exist_ok=True)
                 translate(request, translator, folders)
@@ -80,10 +85,12 @@ def translate_all(
             except UserError as error:
                 console.print(f"multihead: {error}", style="red")
                 failed += 1
-        if not failed:
-            done.clear()
     if before:
-        console.print(f"{before:,} documents were finished by an earlier command")
+        console.print(f"{before:,} documents were translated before, and have not changed since")
+    if kept:
+        named = ", ".join(map(str, kept[:5])) + (", ..." if len(kept) > 5 else "")
+        fact = f"{len(kept):,} translations were changed since, or written by something else, and are kept"
+        console.print(f"caution: {fact} (--again replaces them): {named}", style="yellow")
     if plan.others:
         most = sorted(plan.others.items(), key=lambda found: (-found[1], found[0]))[:5]
         endings = ", ".join(f"{count:,} {ending}" for ending, count in most)

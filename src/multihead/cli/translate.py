@@ -98,7 +98,8 @@ class Options:
     tm: _options.File = None
     """Translation memory (.tmx, .xliff, .po, .ts, .xcstrings): its exact matches are used for a document."""
     again: _options.Flag = False
-    """Translate segments of a document again that are translated already."""
+    """Translate segments of a document again that are translated already, and
+    documents of a folder whose translations were changed by hand."""
     columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME [NAME ...]", help_behavior_hint="")] = ()
     """Columns of a table (.csv, .tsv) to translate: their names in its first row,
     or their numbers, from 1."""

@@ -25,13 +25,14 @@ class Journal:
     Args:
         output: the file that is written at the end.
         key: identifies input, model and settings; a journal of another key is discarded.
+        path: the journal's file, for one that stays; None: beside the output.
 
     Raises:
         UserError: another process is translating into the same file; the folder cannot be written.
     """
 
-    def __init__(self, output: Path, key: str) -> None:
-        self.path = output.with_name(f".{output.name[:200]}.progress")
+    def __init__(self, output: Path, key: str, path: Path | None = None) -> None:
+        self.path = path or output.with_name(f".{output.name[:200]}.progress")
         self.records: list[dict[str, Any]] = []
         self._head = {"format": FORMAT, "key": key}
         self._file = self._locked()

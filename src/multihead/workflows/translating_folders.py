@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Literal
 
+from multihead import disk
 from multihead.documents import KINDS, TABLES
 from multihead.errors import UserError
 from multihead.workflows.document_journal import Journal
@@ -29,6 +31,8 @@ class Plan:
     others: Counter[str] = field(default_factory=Counter)
 
 
+RECORD = ".multihead-translated.jsonl"
+"""File of a folder of translations that says what was translated into it."""
 SELDOM = frozenset((".json", ".yml", ".yaml", ".xml", ".ts", ".properties", *TABLES))
 """Extensions that settings, programs and values have more often than texts."""
 
@@ -108,38 +112,53 @@ def _add_folder(plan: Plan, folder: Path, output: Path, only: Sequence[str]) -> 
                 plan.others[ending or name] += 1
 
 
+State = Literal["new", "finished", "changed"]
+"""Of a document's output: to be translated; translated with the same model and settings, and as it was then;
+changed since, or not by this command."""
+
+
 class Finished:
-    """The documents of a folder that are finished, kept beside it until all are."""
+    """The documents that were translated into a folder, kept in it: nobody's corrections are overwritten."""
 
     def __init__(self, journal: Journal | None) -> None:
         self._journal = journal
         records = journal.records if journal else []
-        self._keys = {str(record.get("output")): record.get("key") for record in records}
+        self._records = {str(one.get("output")): (one.get("key"), one.get("sha256")) for one in records}
 
-    def has(self, output: Path, key: str) -> bool:
-        """Return True if an earlier command finished this document with the same model and settings."""
-        return self._keys.get(str(output)) == key and output.is_file()
+    def state(self, output: Path, key: str) -> State:
+        """Return what to do with a document, by its output and what its translation depends on."""
+        if not (self._journal and output.is_file()):
+            return "new"
+        before, content = self._records.get(self._name(output), (None, None))
+        if content != disk.sha256(output):
+            return "changed"
+        return "finished" if before == key else "new"
 
     def add(self, output: Path, key: str) -> None:
         """Take note of a finished document."""
         if self._journal:
-            self._journal.add([{"output": str(output), "key": key}])
+            record = {"output": self._name(output), "key": key, "sha256": disk.sha256(output)}
+            self._journal.add([record])
 
-    def clear(self) -> None:
-        """Forget all: the command is complete."""
-        if self._journal:
-            self._journal.remove()
+    def _name(self, output: Path) -> str:
+        assert self._journal, "documents side by side have no folder"
+        return output.relative_to(self._journal.path.parent).as_posix()
 
 
 @contextmanager
 def finished(root: Path | None) -> Iterator[Finished]:
-    """Yield what an interrupted command finished in a folder of outputs.
+    """Yield what was translated into a folder of outputs, which is made.
 
     Raises:
-        UserError: another command is translating into it; the folder beside it cannot be written.
+        UserError: another command is translating into it; it cannot be written.
     """
     if root is None:
         yield Finished(None)
         return
-    with Journal(root, "documents") as journal:
+    try:
+        root.mkdir(exist_ok=True)
+    except OSError as error:
+        fact = f"cannot be made ({error.strerror or error})"
+        raise UserError(fact, place=str(root), remedy="Name another folder.") from None
+    with Journal(root, "documents", root / RECORD) as journal:
         yield Finished(journal)
