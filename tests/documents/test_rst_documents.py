@@ -170,6 +170,7 @@ TEMPLATES = [
     "a x_ b\n\n.. _x: http://a.b\n",
     ".. list-table:: Titel\n\n   * - a\n     - b\n",
     "+---+------+\n| a | *b*  |\n+===+======+\n| c | d `e |\n|   | f`_  |\n+---+------+\n",
+    "+----+-----+\n| a  | b:: |\n|    |     |\n| c  |  d  |\n|    |     |\n| -e | f   |\n+----+-----+\n",
     "- a\n\n  ==  ====\n  b    c d\n  ==  ====\n  e   f\n      g\n\n  h\n  ==  ====\n",
     "Titel\n=====\n\nSiehe Titel_ und `Titel`_\n",
 ]

@@ -63,19 +63,41 @@ def test_a_table_in_a_list_keeps_its_place_and_line_ends(tmp_path: Path) -> None
     assert result == "- A\n\n  +------+\n  | long |\n  +------+\n\nc\n".replace("\n", "\r\n")
 
 
-def test_a_cell_of_more_than_a_paragraph_is_kept(tmp_path: Path) -> None:
+def test_paragraphs_in_a_cell_are_texts_and_what_stands_between_them_is_kept(tmp_path: Path) -> None:
     page = (
-        "+-----+--------+\n"
-        "| - a | ::     |\n"
-        "| - b |        |\n"
-        "|     |   code |\n"
-        "+-----+--------+\n"
-        "| c   | d      |\n"
-        "+-----+--------+\n"
+        "+-------+----------+\n"
+        "| Eins  | So::     |\n"
+        "| zwei. |          |\n"
+        "|       |   code   |\n"
+        "| Drei  |          |\n"
+        "|       |          |\n"
+        "| - a   |   code   |\n"
+        "| - b   |          |\n"
+        "|       | Weiter.  |\n"
+        "|   c   |          |\n"
+        "|       | Noch::   |\n"
+        "| Vier  |          |\n"
+        "|       | > Zitat  |\n"
+        "+-------+----------+\n"
     )
-    assert found(tmp_path, page) == ["c", "d"]
-    result = rendered(tmp_path, page, "see", "the letter d")
-    assert "| - b |              |\n|     |   code       |\n" in result
+    assert found(tmp_path, page) == ["Eins zwei.", "Drei", "Weiter.", "Vier"]
+    result = rendered(tmp_path, page, "One two.", "three", "Go on, and on.", "four")
+    assert result == (
+        "+----------+----------------+\n"
+        "| One two. | So::           |\n"
+        "|          |                |\n"
+        "| three    |   code         |\n"
+        "|          |                |\n"
+        "| - a      |                |\n"
+        "| - b      |   code         |\n"
+        "|          |                |\n"
+        "|   c      | Go on, and on. |\n"
+        "|          |                |\n"
+        "| four     | Noch::         |\n"
+        "|          |                |\n"
+        "|          | > Zitat        |\n"
+        "+----------+----------------+\n"
+    )
     assert [name for name, _ in nodes(result)] == [name for name, _ in nodes(page)]
 
 

@@ -157,20 +157,24 @@ class _Parser:
         return number
 
     def _table(self, table: Table | None, end: int) -> int:
-        """Take the cells of a table that are one paragraph each; return the line after the table."""
+        """Take the paragraphs in the cells of a table; return the line after the table."""
         for row in table.rows if table else ():
             for cell in row if not isinstance(row, str) else ():
-                if self._is_paragraph(cell):
-                    self.blocks.append(cell.block(self.lines.text))
+                self._cell(cell)
         if table:
             self.tables.append(table)
         return end
 
-    def _is_paragraph(self, cell: Cell) -> bool:
-        texts = [self.lines.text[line.start : line.end] for line in cell.lines]
-        if not texts or any(cell.margins) or not all(texts) or texts[-1].endswith("::"):
-            return False
-        return not any(begin.match(texts[0]) for begin in _BEGINNINGS) and not any(map(RULE.match, texts))
+    def _cell(self, cell: Cell) -> None:
+        is_literal = False
+        for part in cell.parts() if cell.lines else ():
+            texts = [self.lines.text[line.start : line.end] for line in part.lines]
+            if not texts[0]:
+                continue
+            opened, is_literal = is_literal, texts[-1].endswith("::")
+            is_block = any(begin.match(texts[0]) for begin in _BEGINNINGS) or any(map(RULE.match, texts))
+            if not (opened or is_literal or is_block or any(part.margins)):
+                self.blocks.append(part.block(self.lines.text))
 
     def _simple_table(self, number: int, last: int) -> int:
         """Return the line after a table: after a border that a blank line follows."""

@@ -26,6 +26,15 @@ class Cell:
     margins: list[int]
     """Spaces before each line, beyond those of the cell."""
 
+    def parts(self) -> list["Cell"]:
+        """Return what blank lines divide, and the blank lines."""
+        filled = [line.end > line.start for line in self.lines]
+        cuts = [0, *(number for number in range(1, len(filled)) if filled[number] != filled[number - 1])]
+        return [
+            Cell(self.lines[first:last], self.margins[first:last])
+            for first, last in pairwise((*cuts, len(filled)))
+        ]
+
     def text(self, source: str) -> list[str]:
         """Return the lines as they are."""
         return [
@@ -79,8 +88,11 @@ class Table:
 
     @staticmethod
     def _lines(cell: Cell, source: str, texts: Mapping[int, str]) -> list[str]:
-        new = texts.get(cell.lines[0].start) if cell.lines else None
-        return cell.text(source) if new is None else [new]
+        result: list[str] = []
+        for part in cell.parts() if cell.lines else ():
+            new = texts.get(part.lines[0].start)
+            result += part.text(source) if new is None else [new]
+        return result
 
     def _ruled(self, sign: str, widths: Sequence[int]) -> str:
         if not sign:
