@@ -67,8 +67,8 @@ def test_one_broken_document_does_not_stop_the_others_and_the_rest_is_not_repeat
 
     (manual / "b.docx").unlink()
     _, messages = run(capfdbinary, "translate", trained, manual)
-    assert "1 documents were translated before, and have not changed since" in messages
-    assert "1 translations were changed since" in messages
+    assert "because nothing has changed: 1" in messages
+    assert "kept, because changed by hand" in messages
     assert str(made / "a.md") in "".join(messages.split())
     assert (made / "a.md").read_text() == "# mended by hand\n"
     assert texts(made)["deep/b.txt"] != ["drei"]
@@ -79,22 +79,22 @@ def test_corrections_of_translations_are_kept(trained: Path, manual: Path, capfd
     page = manual.parent / "manual.en" / "a.md"
     first = page.read_text()
     _, messages = run(capfdbinary, "translate", trained, manual)
-    assert "3 documents were translated before" in messages
+    assert "because nothing has changed: 3" in messages
     page.write_text("# mended by hand\n", encoding="utf-8")
     (manual / "a.md").write_text("# eins zwei drei\n", encoding="utf-8")
     for _ in range(2):
         _, messages = run(capfdbinary, "translate", trained, manual)
-        assert "2 documents were translated before" in messages
-        assert "--again replaces them" in messages
+        assert "because nothing has changed: 2" in messages
+        assert "--again replaces them" in " ".join(messages.split())
         assert page.read_text() == "# mended by hand\n"
     (manual / "a.md").write_text("# eins zwei\n", encoding="utf-8")
     run(capfdbinary, "translate", trained, manual, "--again")
     assert page.read_text() == first
     _, messages = run(capfdbinary, "translate", trained, manual)
-    assert "3 documents were translated before" in messages
+    assert "because nothing has changed: 3" in messages
     (page.parent / ".multihead-translated.jsonl").write_text("spoilt")
     _, messages = run(capfdbinary, "translate", trained, manual)
-    assert "3 translations were changed since, or written by something else" in messages
+    assert "kept, because changed by hand or not written by this command" in " ".join(messages.split())
 
 
 def test_another_setting_translates_all_again(trained: Path, manual: Path, capfdbinary: Captured) -> None:
@@ -102,7 +102,7 @@ def test_another_setting_translates_all_again(trained: Path, manual: Path, capfd
     assert cli.main(["translate", str(trained), str(manual)]) == 1
     capfdbinary.readouterr()
     assert cli.main(["translate", str(trained), str(manual), "--beam-size", "2"]) == 1
-    assert "translated before" not in capfdbinary.readouterr().err.decode()
+    assert "nothing has changed" not in capfdbinary.readouterr().err.decode()
 
 
 def test_several_documents_are_named_after_the_language_or_go_to_a_folder(

@@ -36,4 +36,4 @@ def test_a_target_of_classes_is_named(corpus: Corpus) -> None:
     pairs = some_pairs(211)
     corpus.write([(source, ("yes", "no")[number % 2]) for number, (source, _) in enumerate(pairs)])
     warnings = sanity_warnings(corpus.prepare())
-    assert ["2 different lines only (no, yes)" in one for one in warnings] == [True]
+    assert ["sampled pairs are 2 different lines only (no, yes)" in one for one in warnings] == [True]

@@ -72,6 +72,11 @@ def test_others_get_none(page: str, tmp_path: Path) -> None:
     assert translated(tmp_path, "a.md", page).count("<a") == page.count("<a")
 
 
+def test_code_that_looks_like_an_id_is_none(tmp_path: Path) -> None:
+    page = '# One\n\n[a](#one) b\n\n```toml\nname = "one"\n```\n'
+    assert translated(tmp_path, "a.md", page).startswith('# <a id="one"></a>enO')
+
+
 def test_cells_of_a_notebook_link_to_each_other(tmp_path: Path) -> None:
     cells = [{"cell_type": "markdown", "source": [text]} for text in ("- [a](#Load-data) b", "# Load data")]
     result = json.loads(translated(tmp_path, "a.ipynb", json.dumps({"cells": cells, "nbformat": 4})))

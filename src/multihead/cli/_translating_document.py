@@ -86,11 +86,14 @@ def translate_all(
                 console.print(f"multihead: {error}", style="red")
                 failed += 1
     if before:
-        console.print(f"{before:,} documents were translated before, and have not changed since")
+        console.print(f"not translated again, because nothing has changed: {before:,}")
     if kept:
-        named = ", ".join(map(str, kept[:5])) + (", ..." if len(kept) > 5 else "")
-        fact = f"{len(kept):,} translations were changed since, or written by something else, and are kept"
-        console.print(f"caution: {fact} (--again replaces them): {named}", style="yellow")
+        named = ", ".join(map(str, kept[:5])) + (f" and {len(kept) - 5:,} more" if len(kept) > 5 else "")
+        console.print(
+            f"caution: kept, because changed by hand or not written by this command: {named} "
+            "(--again replaces them)",
+            style="yellow",
+        )
     if plan.others:
         most = sorted(plan.others.items(), key=lambda found: (-found[1], found[0]))[:5]
         endings = ", ".join(f"{count:,} {ending}" for ending, count in most)

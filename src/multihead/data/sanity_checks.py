@@ -35,8 +35,8 @@ def sanity_warnings(prepared: Prepared) -> list[str]:
     if 1 < len(classes) <= MOST_CLASSES and len(target) >= TIMES * len(classes):
         named = ", ".join(classes[:3]) + (", ..." if len(classes) > 3 else "")
         warnings.append(
-            f"caution: the target has {len(classes)} different lines only ({named}); `multihead train "
-            "small-bert-classes` makes a classifier (docs/models.md)"
+            f"caution: the targets of {len(target):,} sampled pairs are {len(classes)} different lines only "
+            f"({named}); `multihead train small-bert-classes` makes a classifier (docs/models.md)"
         )
     if not prepared.held_out:
         pairs = _evenly_spaced(prepared.valid_pairs)

@@ -11,7 +11,10 @@ _BEYOND = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _ATTRIBUTE = re.compile(r"""\bhref\s*=\s*["']?#([^\s"'<>]+)""", re.IGNORECASE)
-_OWN = re.compile(r"""\b(?:id|name)\s*=\s*["']?([^\s"'<>]+)|\{[^{}\n]*#([\w.:-]+)""", re.IGNORECASE)
+_OWN = re.compile(
+    r"""<[a-z][^<>]*?\s(?:id|name)\s*=\s*["']?([^\s"'<>]+)|\{[^{}\n]*#([\w.:-]+)""", re.IGNORECASE
+)
+"""An id: of an HTML element, ``<a id="x">``, or among attributes, ``{#x}``."""
 
 
 def links_within(text: str, references: Mapping[str, Mapping[str, Any]]) -> set[str]:

@@ -1,7 +1,7 @@
 """References to section titles of reStructuredText, which still lead there after translation.
 
 A title is the target of its own words (docutils, "Implicit hyperlink targets"). A translated one that
-the page refers to gets an explicit target with the old words before it.
+a page refers to gets an explicit target with the old words before it.
 """
 
 import re
@@ -22,7 +22,7 @@ _PLAIN = re.compile(r"`([^`<>]+)`_\Z|((?:\w[\w.:+-]*))_\Z")
 
 
 class Titles:
-    """The titles of a page that the page refers to.
+    """The titles of a page, and the names by which pages refer to them.
 
     Args:
         text: the page.
@@ -42,7 +42,7 @@ class Titles:
     def moved(self, old: Markup, new: Markup) -> bool:
         """Return whether a title's translation needs a target with the old words."""
         was = name(old.text)
-        return was in self._unnamed & self._named and was != name(new.text)
+        return was in self._unnamed and was in self._named and was != name(new.text)
 
 
 def target(block: Block, old: Markup, newline: str) -> Edit[str]:
@@ -59,9 +59,8 @@ def shown(markup: Markup, titles: Mapping[str, Markup]) -> Markup:
         markup: the translation of a paragraph.
         titles: translations of titles by their old words.
     """
-    return Markup.of(
-        *(_renamed(piece, titles) if isinstance(piece, Tag) else piece for piece in markup.pieces)
-    )
+    pieces = (_renamed(piece, titles) if isinstance(piece, Tag) else piece for piece in markup.pieces)
+    return Markup.of(*pieces)
 
 
 def by_name(titles: Iterable[tuple[Markup, Markup]]) -> dict[str, Markup]:
