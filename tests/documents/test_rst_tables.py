@@ -26,35 +26,44 @@ Baum
 """
 
 
-def test_a_grid_grows_around_its_cells(tmp_path: Path) -> None:
-    assert found(tmp_path, GRID) == ["Wort", "Art", "Hund", "ein Tier", "서울"]
-    result = rendered(tmp_path, GRID, "word", "kind", "dog", "an animal", "수도 서울")
-    assert result == (
-        "+-----------+-----------+\n"
-        "| word      | kind      |\n"
-        "+===========+===========+\n"
-        "| dog       | an animal |\n"
-        "+-----------+-----------+\n"
-        "| 수도 서울 |           |\n"
-        "+-----------+-----------+\n"
-    )
-    assert [name for name, _ in nodes(result)] == [name for name, _ in nodes(GRID)]
+GROWN_GRID = """+-----------+-----------+
+| word      | kind      |
++===========+===========+
+| dog       | an animal |
++-----------+-----------+
+| 수도 서울 |           |
++-----------+-----------+
+"""
+GROWN_SIMPLE = """=====  ========
+word   kind
+=====  ========
+hound  animal
+house  of stone
+
+tree
+=====  ========
+"""
 
 
-def test_a_simple_table_grows_around_its_cells(tmp_path: Path) -> None:
-    assert found(tmp_path, SIMPLE) == ["Wort", "Art", "Hund", "ein Tier", "Haus", "aus Stein", "Baum"]
-    result = rendered(tmp_path, SIMPLE, "word", "kind", "hound", "animal", "house", "of stone", "tree")
-    assert result == (
-        "=====  ========\n"
-        "word   kind\n"
-        "=====  ========\n"
-        "hound  animal\n"
-        "house  of stone\n"
-        "\n"
-        "tree\n"
-        "=====  ========\n"
-    )
-    assert [name for name, _ in nodes(result)] == [name for name, _ in nodes(SIMPLE)]
+@pytest.mark.parametrize(
+    ("page", "segments", "targets", "expected"),
+    [
+        (GRID, "Wort|Art|Hund|ein Tier|서울", "word|kind|dog|an animal|수도 서울", GROWN_GRID),
+        (
+            SIMPLE,
+            "Wort|Art|Hund|ein Tier|Haus|aus Stein|Baum",
+            "word|kind|hound|animal|house|of stone|tree",
+            GROWN_SIMPLE,
+        ),
+    ],
+)
+def test_a_table_grows_around_its_cells(
+    page: str, segments: str, targets: str, expected: str, tmp_path: Path
+) -> None:
+    assert found(tmp_path, page) == segments.split("|")
+    result = rendered(tmp_path, page, *targets.split("|"))
+    assert result == expected
+    assert [name for name, _ in nodes(result)] == [name for name, _ in nodes(page)]
 
 
 def test_a_table_in_a_list_keeps_its_place_and_line_ends(tmp_path: Path) -> None:
