@@ -118,7 +118,7 @@ changed since, or not by this command."""
 
 
 class Finished:
-    """The documents that were translated into a folder, kept in it: nobody's corrections are overwritten."""
+    """Record of what was translated into a folder, kept in it, so that no correction is overwritten."""
 
     def __init__(self, journal: Journal | None) -> None:
         self._journal = journal

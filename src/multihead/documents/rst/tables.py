@@ -27,7 +27,7 @@ class Cell:
     """Spaces before each line, beyond those of the cell."""
 
     def parts(self) -> list["Cell"]:
-        """Return what blank lines divide, and the blank lines."""
+        """Return its runs of lines, filled and blank ones in turn."""
         filled = [line.end > line.start for line in self.lines]
         cuts = [0, *(number for number in range(1, len(filled)) if filled[number] != filled[number - 1])]
         return [
