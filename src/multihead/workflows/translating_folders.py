@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
@@ -130,9 +130,10 @@ class Finished:
         if not (self._journal and output.is_file()):
             return "new"
         before, content = self._records.get(self._name(output), (None, None))
-        if content != disk.sha256(output):
-            return "changed"
-        return "finished" if before == key else "new"
+        with suppress(OSError):  # what cannot be read is not ours to replace
+            if content == disk.sha256(output):
+                return "finished" if before == key else "new"
+        return "changed"
 
     def add(self, output: Path, key: str) -> None:
         """Take note of a finished document."""
