@@ -7,7 +7,7 @@ from command_line import Captured, fail, run
 
 from multihead import cli
 from multihead.documents import open_document
-from multihead.workflows import translating_folders
+from multihead.workflows import finished_documents
 from multihead.workflows.translating_folders import planned
 
 
@@ -116,6 +116,45 @@ def test_several_documents_are_named_after_the_language_or_go_to_a_folder(
     assert list(texts(out)) == ["a.md", "deep/b.en.txt", "deep/b.txt", "deep/er/c.html"]
 
 
+def test_a_translation_beside_its_document_is_not_lost(
+    trained: Path, manual: Path, capfdbinary: Captured
+) -> None:
+    page, made = manual / "a.md", manual / "a.en.md"
+    run(capfdbinary, "translate", trained, page)
+    first = made.read_text()
+    _, messages = run(capfdbinary, "translate", trained, page)
+    assert "not translated again, because nothing has changed" in " ".join(messages.split())
+    page.write_text("# eins zwei drei\n", encoding="utf-8")
+    run(capfdbinary, "translate", trained, page)  # an own translation is replaced
+    assert made.read_text() != first
+    made.write_text("# mended by hand\n", encoding="utf-8")
+    message = fail(capfdbinary, "translate", trained, page)
+    assert "changed by hand, or not written by this command" in " ".join(message.split())
+    _, messages = run(capfdbinary, "translate", trained, page, manual / "deep" / "b.txt")
+    assert "--again replaces them" in " ".join(messages.split())
+    assert made.read_text() == "# mended by hand\n"
+    run(capfdbinary, "translate", trained, page, "-o", manual / "other.md")
+    run(capfdbinary, "translate", trained, page, "-o", manual / "other.md")  # a name that was typed
+    run(capfdbinary, "translate", trained, page, "--again")
+    assert made.read_text() == (manual / "other.md").read_text()
+
+
+def test_a_translation_of_somebody_else_is_not_replaced(
+    trained: Path, manual: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made = manual / "a.en.md"
+    made.write_text("# by a translator\n", encoding="utf-8")
+    assert "--again replaces it" in fail(capfdbinary, "translate", trained, manual / "a.md")
+    assert made.read_text() == "# by a translator\n"
+    made.write_text("", encoding="utf-8")
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))  # nothing can be recorded
+    run(capfdbinary, "translate", trained, manual / "a.md")
+    assert "--again replaces it" in fail(capfdbinary, "translate", trained, manual / "a.md")
+    missing = manual / "missing.md"
+    assert "no such file" in fail(capfdbinary, "translate", trained, missing)
+
+
 def test_a_folder_inside_its_own_translation_is_not_read(manual: Path) -> None:
     out = manual / "en"
     out.mkdir()
@@ -182,7 +221,7 @@ def test_what_cannot_be_planned_is_refused(trained: Path, manual: Path, capfdbin
 def test_a_second_command_on_the_same_folder_is_refused(
     trained: Path, manual: Path, capfdbinary: Captured
 ) -> None:
-    with translating_folders.finished(manual.parent / "manual.en"):
+    with finished_documents.finished(manual.parent / "manual.en"):
         assert "another process is translating into the same" in fail(
             capfdbinary, "translate", trained, manual
         )

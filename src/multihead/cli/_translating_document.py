@@ -12,9 +12,10 @@ from multihead.documents.document import best_language
 from multihead.errors import UserError
 from multihead.generation.text_translator import TextTranslator
 from multihead.run.names import MODEL, RECIPE, WEIGHTS
+from multihead.workflows.finished_documents import finished
 from multihead.workflows.page_links import linked_places
 from multihead.workflows.translating_documents import Request, Summary, identity, translate_document
-from multihead.workflows.translating_folders import SELDOM, finished, planned
+from multihead.workflows.translating_folders import SELDOM, planned
 
 
 def split_arguments(names: Sequence[str]) -> tuple[tuple[str, ...], list[Path]]:
@@ -47,6 +48,26 @@ def translate(request: Request, translator: TextTranslator, folders: Sequence[st
     with counted(f"translating {request.path.name}") as progress:
         summary = translate_document(request, translator, folders, progress=progress, caution=caution)
     show(summary, request.output)
+
+
+def translate_beside(request: Request, translator: TextTranslator, folders: Sequence[str]) -> None:
+    """Translate a document into a file whose name was not typed, unless it is there and somebody's.
+
+    Raises:
+        UserError: the file was changed since it was translated, or is not a translation by multihead.
+    """
+    key = identity(replace(request, again=False), translator, folders)
+    with finished(None) as done:
+        state = "new" if request.again else done.state(request.output, key)
+        if state == "finished":
+            _console.messages().print(f"{request.output}: not translated again, because nothing has changed")
+            return
+        if state == "changed":
+            fact = "changed by hand, or not written by this command"
+            remedy = "--again replaces it, -o FILE writes another one."
+            raise UserError(fact, place=str(request.output), remedy=remedy)
+        translate(request, translator, folders)
+        done.add(request.output, key)
 
 
 def translate_all(

@@ -41,7 +41,13 @@ from multihead.cli._effect import refuse_options
 from multihead.cli._parts import join_parts, open_parts, translate_part
 from multihead.cli._ray import translate_on_ray
 from multihead.cli._searching import Precision, search_settings
-from multihead.cli._translating_document import named_target, split_arguments, translate, translate_all
+from multihead.cli._translating_document import (
+    named_target,
+    split_arguments,
+    translate,
+    translate_all,
+    translate_beside,
+)
 from multihead.cli._translating_lines import ByLine, BySentence
 from multihead.cli._writing import same_file, write
 from multihead.documents import KINDS, TABLES, conversion
@@ -99,7 +105,7 @@ class Options:
     """Translation memory (.tmx, .xliff, .po, .ts, .xcstrings): its exact matches are used for a document."""
     again: _options.Flag = False
     """Translate segments of a document again that are translated already, and
-    documents of a folder whose translations were changed by hand."""
+    replace translations that were changed by hand."""
     columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME [NAME ...]", help_behavior_hint="")] = ()
     """Columns of a table (.csv, .tsv) to translate: their names in its first row,
     or their numbers, from 1."""
@@ -167,8 +173,11 @@ def main(arguments: Sequence[str]) -> int:
         request = partial(_request, options, search=search)
         return translate_all(documents, root, request, texts, runs, only=options.only)
     if document:
-        output = Path(options.output) if options.output else default_output(document, texts.target_language)
-        translate(_request(options, document, output, search), texts, runs)
+        if options.output:
+            translate(_request(options, document, Path(options.output), search), texts, runs)
+            return 0
+        output = default_output(document, texts.target_language)
+        translate_beside(_request(options, document, output, search), texts, runs)
         return 0
     glossary = Glossary.load(options.glossary) if options.glossary else None
     found = (

@@ -191,7 +191,8 @@ def _refuse_output(request: Request) -> None:
 
 def identity(request: Request, translator: TextTranslator, folders: Sequence[str | Path]) -> str:
     """Return a digest of everything that the translation depends on."""
-    read_files = [request.path, *filter(None, (request.memory, request.glossary))]
+    named = [request.path, *filter(None, (request.memory, request.glossary))]
+    read_files = [path for path in named if path.is_file()]  # a missing one is reported when it is read
     models = [Path(folder) / name for folder in folders for name in (MODEL, WEIGHTS)]
     content: dict[str, Any] = {
         "files": [_digest(path, version(path.stat())) for path in read_files],

@@ -1,18 +1,14 @@
-"""Several documents, and folders of them: which are translated to where, and which are finished already."""
+"""Several documents, and folders of them: which are translated to where."""
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Literal
 
-from multihead import disk
 from multihead.documents import KINDS, TABLES
 from multihead.errors import UserError
-from multihead.workflows.document_journal import Journal
 from multihead.workflows.translating_documents import default_output
 
 
@@ -31,8 +27,6 @@ class Plan:
     others: Counter[str] = field(default_factory=Counter)
 
 
-RECORD = ".multihead-translated.jsonl"
-"""File of a folder of translations that says what was translated into it."""
 SELDOM = frozenset((".json", ".yml", ".yaml", ".xml", ".ts", ".properties", *TABLES))
 """Extensions that settings, programs and values have more often than texts."""
 
@@ -110,56 +104,3 @@ def _add_folder(plan: Plan, folder: Path, output: Path, only: Sequence[str]) -> 
                 plan.documents.append((path, output / path.relative_to(folder)))
             else:
                 plan.others[ending or name] += 1
-
-
-State = Literal["new", "finished", "changed"]
-"""Of a document's output: to be translated; translated with the same model and settings, and as it was then;
-changed since, or not by this command."""
-
-
-class Finished:
-    """Record of what was translated into a folder, kept in it, so that no correction is overwritten."""
-
-    def __init__(self, journal: Journal | None) -> None:
-        self._journal = journal
-        records = journal.records if journal else []
-        self._records = {str(one.get("output")): (one.get("key"), one.get("sha256")) for one in records}
-
-    def state(self, output: Path, key: str) -> State:
-        """Return what to do with a document, by its output and what its translation depends on."""
-        if not (self._journal and output.is_file()):
-            return "new"
-        before, content = self._records.get(self._name(output), (None, None))
-        with suppress(OSError):  # what cannot be read is not ours to replace
-            if content == disk.sha256(output):
-                return "finished" if before == key else "new"
-        return "changed"
-
-    def add(self, output: Path, key: str) -> None:
-        """Take note of a finished document."""
-        if self._journal:
-            record = {"output": self._name(output), "key": key, "sha256": disk.sha256(output)}
-            self._journal.add([record])
-
-    def _name(self, output: Path) -> str:
-        assert self._journal, "documents side by side have no folder"
-        return output.relative_to(self._journal.path.parent).as_posix()
-
-
-@contextmanager
-def finished(root: Path | None) -> Iterator[Finished]:
-    """Yield what was translated into a folder of outputs, which is made.
-
-    Raises:
-        UserError: another command is translating into it; it cannot be written.
-    """
-    if root is None:
-        yield Finished(None)
-        return
-    try:
-        root.mkdir(exist_ok=True)
-    except OSError as error:
-        fact = f"cannot be made ({error.strerror or error})"
-        raise UserError(fact, place=str(root), remedy="Name another folder.") from None
-    with Journal(root, "documents", root / RECORD) as journal:
-        yield Finished(journal)
