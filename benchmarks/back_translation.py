@@ -123,11 +123,20 @@ def scored(run: Path, work: Path) -> dict[str, float]:
     }
 
 
+def _given(options: Options) -> Iterator[str]:
+    """Yield the options that say what was measured, where they are not the default."""
+    for name in ("pairs", "mono", "held_out", "seeds", "settings"):
+        value = getattr(options, name)
+        if value != getattr(Options, name):
+            words = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            yield f'--{name}="{words}"' if isinstance(value, str) else f"--{name} {words}"
+
+
 def main() -> None:
     """Train and score, and write the results after every training."""
     options = tyro.cli(Options)
     results: dict[str, Any] = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
-    results["command"] = "python benchmarks/back_translation.py --data DATA"
+    results["command"] = " ".join(["python benchmarks/back_translation.py --data DATA", *_given(options)])
     results["sizes"] = write_files(options)
     for name, command, run in trainings(options):
         if name in results:

@@ -153,6 +153,16 @@ def spelt(number: int) -> str:
     return " ".join([*parts, ones[one]] if one or not number else parts)
 
 
+def test_digits_are_of_no_language() -> None:
+    squares = [(str(number), str(number * number)) for number in range(3000)]
+    reasons = judge(squares).reasons
+    assert REASONS.index("swapped") not in reasons
+    assert (reasons >= 0).mean() < 0.01
+    cubes = [(f"cube of {one}", f"Würfel {int(one) ** 3}") for one, _ in squares]
+    cubes[77] = cubes[77][::-1]
+    assert np.flatnonzero(judge(cubes).reasons == REASONS.index("swapped")).tolist() == [77]
+
+
 @pytest.mark.parametrize("kind", ["counted", "drawn", "of any length"])
 @pytest.mark.parametrize("flip", [False, True])
 def test_numbers_and_their_spelt_forms_are_sound(kind: str, flip: bool) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from multihead.errors import UserError
 from multihead.text.identify import Guess, available, identify
-from multihead.text.languages import Language, canonical, closest, known, language, primary
+from multihead.text.languages import Language, canonical, closest, is_language, known, language, primary
 
 CODES = {
     "EN": "en",
@@ -94,6 +94,21 @@ def test_codes_that_no_standard_lists_are_told_from_others() -> None:
     assert [known(code) for code in ("de", "DE-at", "nds", "xx", "zzz", "Deutsch")] == [True] * 3 + [
         False
     ] * 3
+
+
+@pytest.mark.parametrize(
+    "name", ["de", "zh_CN", "German", " Deutsch", "독일어", "Simplified Chinese", "furlan"]
+)
+def test_a_header_may_name_a_language(name: str) -> None:
+    assert is_language(name)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "---", "x", "Some", "Remove all keys:", "Person sitting near water", "Java 진단 도구.", "Source"],
+)
+def test_a_text_that_begins_like_a_language_is_none(text: str) -> None:
+    assert not is_language(text)
 
 
 def test_the_language_is_what_is_left_without_script_and_country() -> None:

@@ -1,5 +1,6 @@
 """Language codes (BCP 47, ISO 639) in the forms that people send, and names of languages."""
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -52,6 +53,10 @@ def _remedy(code: str) -> str:
         return 'Write one such as "de", "zh-Hans" or "nds".'
 
 
+NAMED_IN = ("en", "de", "fr", "es", "it", "pt", "ru", "ja", "ko", "zh")
+"""Languages in which a header may name a language."""
+
+
 def known(code: str) -> bool:
     """Return whether a standard lists all parts of a code."""
     try:
@@ -61,17 +66,25 @@ def known(code: str) -> bool:
 
 
 def is_language(text: str) -> bool:
-    """Return whether a text is the code or the name of a language.
+    """Return whether a text is the code or the name of a language, in its own language or a common one.
 
     >>> is_language("de"), is_language("German"), is_language("한국어"), is_language("Guten Tag")
     (True, True, True, False)
+    >>> is_language("Some men standing in front of a building.")
+    False
     """
     if known(text):
         return True
     try:
-        return bool(langcodes.find(text))
+        found = langcodes.find(text)  # the nearest name, of any sentence that begins like one
     except (LookupError, ValueError):  # as in _remedy
         return False
+    names = (found.autonym(), *map(found.display_name, NAMED_IN))
+    return _words(text) in map(_words, names)
+
+
+def _words(name: str) -> set[str]:
+    return set(re.findall(r"\w+", name.casefold()))
 
 
 def primary(code: str) -> str:

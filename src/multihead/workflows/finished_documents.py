@@ -23,15 +23,15 @@ State = Literal["new", "finished", "changed"]
 """Of a document's output: to be translated; translated with the same model and settings, and as it was then;
 changed since, or not by this command."""
 Entry = tuple[object, object]
-"""What a translation depended on, and the SHA-256 of its file."""
+"""A digest of everything that a translation depended on, and the SHA-256 of its file."""
 
 
 class Finished(ABC):
-    """What was translated, by output."""
+    """Record of translations, by output."""
 
     @abstractmethod
     def _recorded(self, output: Path) -> Entry:
-        """Return what is recorded; (None, None) if nothing is."""
+        """Return the entry of an output; (None, None) without one."""
 
     @abstractmethod
     def _record(self, output: Path, key: str, content: str) -> None:

@@ -137,7 +137,8 @@ def _judged(
         proof = lexical.evidence(sources, targets)
         odds[full], moved[full] = proof.direct, proof.moved
         separation = proof.separation if len(full) >= ENOUGH else None
-        for reason, rows in _by_models(found, proof):
+        written = np.array([all(any(map(str.isalpha, text)) for text in pair) for pair in whole])
+        for reason, rows in _by_models(found, proof, written):
             mark(reason, rows, full)
     for kind, spans, either in (
         ("numbers", surface.numbers, False),
@@ -149,11 +150,13 @@ def _judged(
     return reasons, odds, moved, separation
 
 
-def _by_models(found: Languages, proof: Evidence) -> Iterator[tuple[Reason, NDArray[np.bool_]]]:
-    """Yield the verdicts of the models, the first that holds first."""
+def _by_models(
+    found: Languages, proof: Evidence, written: NDArray[np.bool_]
+) -> Iterator[tuple[Reason, NDArray[np.bool_]]]:
+    """Yield the verdicts of the models, the first that holds first; ``written``: both sides have letters."""
     each = (found.foreign[0] > CROSSED_EACH) & (found.foreign[1] > CROSSED_EACH)
     two_languages = all(np.median(foreign) < -APART for foreign in found.foreign)
-    yield "swapped", each & (found.crossed > CROSSED) & two_languages
+    yield "swapped", written & each & (found.crossed > CROSSED) & two_languages
     yield "script", ~(found.scripts[0] & found.scripts[1])
     most = np.maximum(*found.surprise)
     doubtful = proof.direct - DISTRUST * np.maximum(0.0, most - STRANGE) < DOUBTFUL
