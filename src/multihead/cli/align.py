@@ -1,0 +1,168 @@
+"""Write the pairs of documents and their translations.
+
+    multihead align letter.docx letter.en.docx -o letter.tmx
+    multihead align manual/ manual.en/ -o manual.tmx
+    multihead align book.epub book.en.epub --sentences -o book.tsv
+
+Two documents of any formats, or two folders of them. Subtitles are aligned by
+time, messages by key, paragraphs by their lengths (Gale and Church 1993) and
+by the names and numbers that both have.
+
+A translation memory (.tmx) keeps corrected translations: `multihead translate
+--tm` takes what it has, `multihead train --corrections` learns from it. Text
+(.tsv) of --sentences is a corpus to train on; `multihead clean` finds passages
+that were aligned wrongly.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from multihead.cli import _console, _options
+from multihead.cli._writing import in_blocks, same_file, write
+from multihead.data.cleaning.sample import doubts
+from multihead.documents.memories.tmx_writing import tmx_lines
+from multihead.errors import UserError
+from multihead.terminal import escape_unprintable
+from multihead.text.languages import canonical
+from multihead.workflows.aligning import Alignment, Pair, align
+from multihead.workflows.aligning_folders import language_of, planned
+
+USAGE = "Usage: multihead align DOCUMENT TRANSLATION -o FILE.tmx"
+ENDINGS = (".tmx", ".tsv")
+SHOWN = 60
+"""Characters of a passage without a counterpart that are shown."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the command."""
+
+    documents: Annotated[
+        tuple[str, ...],
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="DOCUMENT TRANSLATION", help_behavior_hint=""),
+    ] = ()
+    """A document and its translation, or two folders."""
+    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
+    """File to write: .tmx, a translation memory, or .tsv, text without tags; both may be compressed
+    (.tsv.gz)."""
+    sentences: _options.Flag = False
+    """Split paragraphs into sentences, to train on. Paragraphs are what --tm of translate looks up."""
+    source_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--src-lang"])] = None
+    """Language of the documents, as de. (default: what they or their names say)"""
+    target_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--tgt-lang"])] = None
+    """Language of the translations, as en, likewise."""
+    encoding: _options.Encoding = "utf-8"
+    """Text encoding of documents that do not say their own."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command."""
+    options = _options.read(Options, arguments)
+    if len(options.documents) != 2 or not options.output:
+        fact = (
+            "no output was named"
+            if len(options.documents) == 2
+            else "two documents, or two folders, are needed"
+        )
+        raise UserError(fact, remedy=USAGE)
+    kind = next((one for one in ENDINGS if one in Path(options.output).suffixes[-2:]), None)
+    if kind is None:
+        raise UserError(
+            "neither .tmx nor .tsv", place=options.output, remedy="Name a file that ends in .tmx."
+        )
+    console = _console.messages()
+    plan = planned(*map(Path, options.documents))
+    for pair in plan.documents:
+        if any(same_file(str(path), options.output) for path in pair):
+            raise UserError(
+                "the output would overwrite a document", place=options.output, remedy="Name another."
+            )
+    pairs: list[Pair] = []
+    languages: list[str | None] = [None, None]
+    failed = 0
+    for source, target in plan.documents:
+        own = _languages(options, source, target)
+        try:
+            found = align(
+                source,
+                target,
+                languages=own,
+                sentences=options.sentences,
+                encoding=None if options.encoding == "utf-8" else options.encoding,
+            )
+        except UserError as error:
+            if len(plan.documents) == 1:
+                raise
+            console.print(f"multihead: {error}", style="red")
+            failed += 1
+            continue
+        pairs += found.pairs
+        languages = [
+            one or other or third for one, other, third in zip(languages, own, found.languages, strict=True)
+        ]
+        _show(source, found)
+    for path in plan.alone:
+        console.print(f"{path}: no translation of it")
+    if plan.others:
+        console.print(f"{_count(plan.others.total(), 'other file')} left out")
+    if not pairs:
+        remedy = "Do both say the same, in two languages?"
+        raise UserError("no pair was found", place=" ".join(options.documents), remedy=remedy)
+    _write(options, kind, pairs, languages)
+    texts = ((pair.source.text, pair.target.text) for pair in pairs)
+    for doubt in doubts(texts, len(pairs)):
+        console.print(f"caution: {doubt}", style="yellow")
+    console.print(f"{_count(len(pairs), 'pair')}: {options.output}")
+    return 1 if failed else 0
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
+def _languages(options: Options, source: Path, target: Path) -> tuple[str | None, str | None]:
+    """Return the languages that are given, or that the names of files and folders say."""
+    given = (options.source_language, options.target_language)
+    folders = tuple(map(Path, options.documents))
+    found = [
+        canonical(code, place=option) if code else language_of(path) or language_of(folder.absolute())
+        for code, path, folder, option in zip(
+            given, (source, target), folders, ("--source-language", "--target-language"), strict=True
+        )
+    ]
+    return found[0], found[1]
+
+
+def _show(source: Path, found: Alignment) -> None:
+    console = _console.messages()
+    parts = [_count(len(found.pairs), "pair")]
+    parts += [f"{found.same:,} the same on both sides, left out"] if found.same else []
+    parts += [f"{_count(len(found.alone), 'passage')} without a counterpart"] if found.alone else []
+    console.print(f"{source}: {', '.join(parts)}")
+    for place, text in found.alone[: _console.MAX_NOTES]:
+        short = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+        console.print(escape_unprintable(f"  {place}: {' '.join(short.split())}"), soft_wrap=True)
+    if len(found.alone) > _console.MAX_NOTES:
+        console.print(f"  and {len(found.alone) - _console.MAX_NOTES:,} more")
+
+
+def _write(options: Options, kind: str, pairs: Sequence[Pair], languages: Sequence[str | None]) -> None:
+    if kind == ".tsv":
+        write(in_blocks(_rows(pairs)), options.output)
+        return
+    source, target = languages
+    if not (source and target) or source == target:
+        fact = "a memory needs both languages, and the documents do not name them"
+        raise UserError(fact, remedy="Name them: --source-language de --target-language en.")
+    lines = tmx_lines(((pair.source, pair.target) for pair in pairs), source, target)
+    write(in_blocks(lines), options.output)
+
+
+def _rows(pairs: Sequence[Pair]) -> Iterator[str]:
+    for pair in pairs:
+        yield "\t".join(" ".join(side.text.split()) for side in (pair.source, pair.target))

@@ -1,0 +1,142 @@
+"""Pairs of a document and its translation, paragraph by paragraph or sentence by sentence."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from multihead.documents import TABLES, Document, Markup, Segment, faults, kind_of, open_document
+from multihead.documents.subtitle_pairs import subtitle_pairs
+from multihead.errors import UserError
+from multihead.text.length_alignment import aligned
+from multihead.text.segmentation import split
+
+BILINGUAL = ("po", "xliff", "tmx", "qt", "xcstrings")
+TIMED = ("srt", "vtt")
+SAME_TAGS = 0.9
+"""Share of paragraphs with their counterpart's tags from which on documents of as many may be parallel."""
+
+
+class Pair(NamedTuple):
+    """A passage and its translation; corresponding tags have the same id."""
+
+    source: Markup
+    target: Markup
+    place: str
+
+
+@dataclass
+class Alignment:
+    """Pairs of a document and its translation.
+
+    Attributes:
+        pairs: the pairs, in order.
+        alone: (place, text) of passages without a counterpart.
+        same: number of passages that are equal on both sides, which are no pairs.
+        languages: those that the documents name, None where they do not.
+    """
+
+    pairs: list[Pair] = field(default_factory=list)
+    alone: list[tuple[str, str]] = field(default_factory=list)
+    same: int = 0
+    languages: tuple[str | None, str | None] = (None, None)
+
+
+def align(
+    source: Path,
+    target: Path,
+    *,
+    languages: tuple[str | None, str | None] = (None, None),
+    sentences: bool = False,
+    encoding: str | None = None,
+) -> Alignment:
+    """Align a document and its translation, of any formats.
+
+    Subtitles are aligned by time, messages by key, paragraphs by their lengths and by names and numbers; by
+    order where both documents have as many with the same tags, and none seems to be missing.
+
+    Args:
+        source: the document.
+        target: its translation.
+        languages: of both, None where unknown.
+        sentences: split paragraphs into sentences.
+        encoding: of texts that do not say their own.
+
+    Raises:
+        UserError: one cannot be read, is a table, or has both languages itself.
+    """
+    for path in (source, target):
+        _refuse(path)
+    if kind_of(source) in TIMED and kind_of(target) in TIMED:
+        found = Alignment([Pair(*pair) for pair in subtitle_pairs(source, target)])
+        return _finished(found, languages, sentences=sentences)
+    documents = [open_document(path, encoding=encoding) for path in (source, target)]
+    named = [document.source_language for document in documents]
+    found = Alignment(languages=(named[0], named[1]))
+    for lefts, rights in _beads(*documents):
+        if lefts and rights:
+            sides = [_joined(side) for side in (lefts, rights)]
+            if len(lefts) == len(rights) == 1 and not faults(lefts[0].source, rights[0].source):
+                sides = [lefts[0].source, rights[0].source]
+            found.pairs.append(Pair(sides[0], sides[1], lefts[0].place))
+        else:
+            found.alone += [(segment.place, segment.source.text) for segment in (*lefts, *rights)]
+    return _finished(found, languages, sentences=sentences)
+
+
+def _refuse(path: Path) -> None:
+    if path.suffix.lower() in TABLES:
+        remedy = "Name the columns to the command that reads it: --source-field, --target-field."
+        raise UserError("a table, which has both sides in its columns", place=str(path), remedy=remedy)
+    if kind_of(path) in BILINGUAL:
+        remedy = "Give it to train, clean or --tm as it is."
+        raise UserError("it has both languages itself", place=str(path), remedy=remedy)
+
+
+def _beads(source: Document, target: Document) -> Iterator[tuple[Sequence[Segment], Sequence[Segment]]]:
+    lefts, rights = source.segments, target.segments
+    keys = [{segment.key: segment for segment in side if segment.key} for side in (lefts, rights)]
+    if keys[0] and len(keys[0]) == len(lefts) and len(keys[1]) == len(rights) and source.kind == target.kind:
+        for key in dict.fromkeys([*keys[0], *keys[1]]):
+            yield [side[key] for side in keys[:1] if key in side], [keys[1][key]] if key in keys[1] else []
+        return
+    texts = [[segment.source.text for segment in side] for side in (lefts, rights)]
+    beads = aligned(texts[0], texts[1])
+    # A document and what was made of it: neighbours of unusual lengths are no passages joined or split.
+    if len(lefts) == len(rights) and all(left and right for left, right in beads):
+        alike = sum(not faults(a.source, b.source) for a, b in zip(lefts, rights, strict=True))
+        if alike >= SAME_TAGS * len(lefts):
+            beads = [(range(n, n + 1), range(n, n + 1)) for n in range(len(lefts))]
+    for left, right in beads:
+        yield [lefts[i] for i in left], [rights[j] for j in right]
+
+
+def _joined(segments: Sequence[Segment]) -> Markup:
+    return Markup.of(" ".join(segment.source.text for segment in segments))
+
+
+def _finished(found: Alignment, languages: tuple[str | None, str | None], *, sentences: bool) -> Alignment:
+    """Split into sentences if asked to, and leave out what is the same on both sides."""
+    codes = [own or named or "" for own, named in zip(languages, found.languages, strict=True)]
+    pairs = found.pairs
+    if sentences:
+        pairs = [one for pair in pairs for one in _sentences(pair, codes, found)]
+    found.pairs = [pair for pair in pairs if pair.source.text.split() != pair.target.text.split()]
+    found.same = len(pairs) - len(found.pairs)
+    return found
+
+
+def _sentences(pair: Pair, codes: Sequence[str], found: Alignment) -> Iterator[Pair]:
+    sides = [
+        split(text, code).sentences
+        for text, code in zip((pair.source.text, pair.target.text), codes, strict=True)
+    ]
+    if len(sides[0]) == len(sides[1]) == 1:
+        yield pair
+        return
+    for left, right in aligned(sides[0], sides[1]):
+        texts = " ".join(sides[0][i] for i in left), " ".join(sides[1][j] for j in right)
+        if all(texts):
+            yield Pair(Markup.of(texts[0]), Markup.of(texts[1]), pair.place)
+        else:
+            found.alone.append((pair.place, "".join(texts)))

@@ -1,0 +1,80 @@
+"""Documents of a folder and their translations in another."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from multihead.documents import KINDS
+from multihead.errors import UserError
+from multihead.text.languages import is_language
+
+
+@dataclass
+class Plan:
+    """Documents and their translations.
+
+    Attributes:
+        documents: (document, translation).
+        alone: documents without a translation.
+        others: number of files by ending that are no documents.
+    """
+
+    documents: list[tuple[Path, Path]] = field(default_factory=list)
+    alone: list[Path] = field(default_factory=list)
+    others: Counter[str] = field(default_factory=Counter)
+
+
+def planned(source: Path, target: Path) -> Plan:
+    """Plan the alignment of two documents, or of two folders.
+
+    In folders a document's translation has the same place and name, but for a language before its ending
+    (``a.md`` and ``a.en.md``). Hidden files and folders are left out.
+
+    Raises:
+        UserError: one is missing, both are the same, one is a folder and the other is none.
+    """
+    for path in (source, target):
+        if not path.exists():
+            raise UserError("no such file or folder", place=str(path), remedy="Check the path.")
+    if source.samefile(target):
+        raise UserError("a document and its translation are the same", place=str(source), remedy="Name both.")
+    if source.is_dir() != target.is_dir():
+        remedy = "Name two documents, or two folders."
+        raise UserError("one is a folder, the other a document", place=f"{source}, {target}", remedy=remedy)
+    if not source.is_dir():
+        return Plan([(source, target)])
+    translations = {_name(path, target): path for path in _files(target)}
+    plan = Plan()
+    for path in _files(source):
+        if target.resolve() in path.resolve().parents:
+            continue  # the translation lies in the folder
+        if path.suffix.lower() not in KINDS:
+            plan.others[path.suffix.lower() or path.name] += 1
+        elif (found := translations.get(_name(path, source))) is not None:
+            plan.documents.append((path, found))
+        else:
+            plan.alone.append(path)
+    return plan
+
+
+def language_of(path: Path) -> str | None:
+    """Return the language that a file's name, or its folder's, ends in: ``letter.en.docx``, ``manual.en``."""
+    code = Path(path.stem).suffix or (path.suffix if path.suffix.lower() not in KINDS else "")
+    code = code.removeprefix(".")
+    return code if code and len(code) <= 10 and is_language(code) else None
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.is_file() and not hidden and not path.is_symlink():
+            yield path
+
+
+def _name(path: Path, folder: Path) -> tuple[str, ...]:
+    place = path.relative_to(folder)
+    name = place.name
+    if path.suffix.lower() in KINDS and language_of(path):
+        name = Path(place.stem).stem + place.suffix
+    return (*place.parent.parts, name)
