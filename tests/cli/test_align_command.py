@@ -73,7 +73,10 @@ def test_sentences_are_a_corpus(pages: tuple[Path, Path], capfdbinary: Captured)
 
 
 def test_what_a_translator_added_is_named(pages: tuple[Path, Path], capfdbinary: Captured) -> None:
-    added = "A remark that the translator added for those who read English, and about the weather too.\n\n"
+    added = "A remark that the translator added for those who read English, about the weather, and about "
+    added += (
+        "many other things that the author of the page did not think of, or did not want to say there.\n\n"
+    )
     pages[1].write_text(ENGLISH.replace("Another", f"{added}Another"), "utf-8")
     output = pages[0].parent / "a.tsv"
     _, messages = run(capfdbinary, "align", *pages, "-o", output)
@@ -179,6 +182,7 @@ def test_a_corrected_translation_is_found_by_its_place(pages: tuple[Path, Path])
         (("copy", "other", "-o", "other/a.tsv"), "no pair was found"),
         (("a.de.md", "a.tsv", "-o", "a.tsv"), "the output would overwrite a document"),
         (("plain.md", "latin.txt", "-o", "x.tsv"), "latin.txt"),
+        (("long.txt", "plain.md", "-o", "x.tsv"), "too many to be aligned"),
     ],
 )
 def test_bad_input_is_refused(
@@ -198,6 +202,7 @@ def test_bad_input_is_refused(
     (folder / "a.tsv").write_text("a\tb\n", encoding="utf-8")
     (folder / "plain.md").write_text(ENGLISH, encoding="utf-8")
     (folder / "blank.md").write_text("\n\n", encoding="utf-8")
+    (folder / "long.txt").write_text("a\n\n" * 1_000_000, encoding="utf-8")
     (folder / "latin.txt").write_bytes("Grüße an alle".encode("latin-1"))
     assert said in " ".join(fail(capfdbinary, "align", *words).split())
     assert not (folder / "x.tmx").exists()

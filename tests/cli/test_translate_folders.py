@@ -97,6 +97,25 @@ def test_corrections_of_translations_are_kept(trained: Path, manual: Path, capfd
     assert "kept, because changed by hand or not written by this command" in " ".join(messages.split())
 
 
+def test_corrections_go_into_the_next_translation(trained: Path, manual: Path, capfdbinary: Captured) -> None:
+    source = "# eins zwei\n\ndrei vier fünf sechs\n\nsieben\n"
+    (manual / "a.md").write_text(source, encoding="utf-8")
+    run(capfdbinary, "translate", trained, manual)
+    page, memory = manual.parent / "manual.en" / "a.md", manual.parent / "corrected.tmx"
+    heading, _, end = page.read_text().split("\n\n")
+    page.write_text(f"{heading}\n\nby hand, number 3, 4, 5 and 6\n\n{end}", encoding="utf-8")
+    align = ("align", manual, page.parent, "--src-lang", "de", "-o", memory)
+    _, messages = run(capfdbinary, *align)
+    assert "has changed" not in messages
+    (manual / "a.md").write_text(f"{source}\nacht neun\n", encoding="utf-8")
+    run(capfdbinary, "translate", trained, manual, "--tm", memory, "--again")
+    assert page.read_text().split("\n\n")[:3] == [heading, "by hand, number 3, 4, 5 and 6", end.strip()]
+    assert len(page.read_text().split("\n\n")) == 4
+    (manual / "a.md").write_text(f"# acht\n\n{source}", encoding="utf-8")
+    _, messages = run(capfdbinary, *align)
+    assert "a.md has changed since it was translated" in " ".join(messages.split())
+
+
 def test_another_setting_translates_all_again(trained: Path, manual: Path, capfdbinary: Captured) -> None:
     (manual / "b.docx").write_bytes(b"PK, but no archive")
     assert cli.main(["translate", str(trained), str(manual)]) == 1

@@ -67,7 +67,7 @@ def translate_beside(request: Request, translator: TextTranslator, folders: Sequ
             remedy = "--again replaces it, -o FILE writes another one."
             raise UserError(fact, place=str(request.output), remedy=remedy)
         translate(request, translator, folders)
-        done.add(request.output, key)
+        done.add(request.path, request.output, key)
 
 
 def translate_all(
@@ -102,7 +102,7 @@ def translate_all(
                     continue
                 to.parent.mkdir(parents=True, exist_ok=True)
                 translate(request, translator, folders)
-                done.add(to, key)
+                done.add(path, to, key)
             except UserError as error:
                 console.print(f"multihead: {error}", style="red")
                 failed += 1

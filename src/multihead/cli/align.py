@@ -30,6 +30,7 @@ from multihead.terminal import escape_unprintable
 from multihead.text.languages import canonical
 from multihead.workflows.aligning import Alignment, Pair, align
 from multihead.workflows.aligning_folders import language_of, planned
+from multihead.workflows.finished_documents import has_changed
 
 USAGE = "Usage: multihead align DOCUMENT TRANSLATION -o FILE.tmx"
 ENDINGS = (".tmx", ".tsv")
@@ -106,6 +107,9 @@ def main(arguments: Sequence[str]) -> int:
             one or other or third for one, other, third in zip(languages, own, found.languages, strict=True)
         ]
         _show(source, found)
+        if has_changed(source, target):
+            fact = "has changed since it was translated; pairs of the changed passages may be wrong"
+            console.print(f"caution: {source} {fact}", style="yellow")
     for path in plan.alone:
         console.print(f"{path}: no translation of it")
     if plan.others:

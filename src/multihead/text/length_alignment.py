@@ -7,24 +7,33 @@ a word of either language. Rare words that both texts have, such as names and nu
 
 import math
 import re
-from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
+from statistics import median
+from typing import Any
 
-PRIORS = {(1, 1): 0.89, (1, 0): 0.0099, (0, 1): 0.0099, (2, 1): 0.089, (1, 2): 0.089, (2, 2): 0.011}
+import numpy as np
+from numpy.typing import NDArray
+
+SENTENCES = {(1, 1): 0.89, (1, 0): 0.0099, (0, 1): 0.0099, (2, 1): 0.089, (1, 2): 0.089, (2, 2): 0.011}
 """Probability that so many of the source match so many of the target (Table 5)."""
-CELLS = {step: [(a + 1, b + 1) for a in range(step[0]) for b in range(step[1])] for step in PRIORS}
-"""Places of a bead, counted back from its end."""
+PARAGRAPHS = {(1, 1): 0.95, (1, 0): 0.02, (0, 1): 0.02, (2, 1): 0.004, (1, 2): 0.004, (2, 2): 0.001}
+"""The same for paragraphs, headings and cells: ours, since translators seldom join these."""
 VARIANCE = 6.8
 """Of a translation's length, a character of its source (section 3.2)."""
 BAND = 100
 """Least distance from the diagonal up to which paths are tried."""
 UNTRIED = 1e9
+MARGIN = 2
+"""Places before the first, for the longest step."""
 
 RARE = 3
 """Most passages of a text in which a word that hints may occur."""
 HINT, MOST_HINTS = 2.0, 3
 """Nats that a shared rare word is worth, and words that count."""
+TAG, MOST_TAGS = 1.5, 4
+"""Nats that a tag costs which the other side lacks, and tags that count."""
 
 _WORD = re.compile(r"\d+|[^\W\d_]{3,}")
 
@@ -34,22 +43,39 @@ Bead = tuple[range, range]
 """Neighbours in the source and in the target that translate each other; one of the two may be empty."""
 
 
-def aligned(sources: Sequence[str], targets: Sequence[str]) -> list[Bead]:
+def aligned(
+    sources: Sequence[str],
+    targets: Sequence[str],
+    priors: Mapping[tuple[int, int], float] = SENTENCES,
+    tags: tuple[Sequence[int], Sequence[int]] | None = None,
+) -> list[Bead]:
     """Return the most probable alignment, in order; every number is in one bead.
 
     The target's characters for one of the source's, which the paper takes for 1, are estimated: by all of
-    both texts, then by what was aligned one to one.
+    both texts, then by the median of what was aligned one to one.
 
     Args:
         sources: sentences or paragraphs of the source.
         targets: those of the target.
+        priors: ``SENTENCES`` or ``PARAGRAPHS``.
+        tags: number of tags in each of both sides.
     """
     sizes = [len(text) for text in sources], [len(text) for text in targets]
     hints = _hints(sources, targets)
-    first = _aligned(*sizes, hints, max(1, sum(sizes[1])) / max(1, sum(sizes[0])))
-    single = [(left[0], right[0]) for left, right in first if len(left) == len(right) == 1]
-    sums = sum(sizes[0][i] for i, _ in single), sum(sizes[1][j] for _, j in single)
-    return _aligned(*sizes, hints, sums[1] / sums[0]) if all(sums) else first
+    counts = tags or ([0] * len(sources), [0] * len(targets))
+    first = _aligned(*sizes, priors, hints, counts, max(1, sum(sizes[1])) / max(1, sum(sizes[0])))
+    pairs = [(sizes[0][left[0]], sizes[1][right[0]]) for left, right in first if len(left) == len(right) == 1]
+    ratios = [other / one for one, other in pairs if one and other]
+    return _aligned(*sizes, priors, hints, counts, median(ratios)) if ratios else first
+
+
+def paths(sources: int, targets: int) -> int:
+    """Return how many pairs of places are tried in texts of so many passages; 100,000 take under a second."""
+    return sources * min(targets, 2 * _width(sources, targets))
+
+
+def _width(sources: int, targets: int) -> int:
+    return max(BAND, 2 * abs(sources - targets))
 
 
 def _hints(sources: Sequence[str], targets: Sequence[str]) -> Hints:
@@ -68,62 +94,84 @@ def _rare(texts: Sequence[str]) -> dict[str, list[int]]:
     return {word: found for word, found in places.items() if len(found) <= RARE}
 
 
-def _aligned(sources: Sequence[int], targets: Sequence[int], hints: Hints, ratio: float) -> list[Bead]:
-    lengths = [0, *_sums(sources)], [0, *_sums(targets)]
-    width = max(BAND, 2 * abs(len(sources) - len(targets)))
-    rows: list[tuple[int, array[float]]] = []
-    moves: list[bytearray] = []
-    steps = [(*step, -math.log(prior)) for step, prior in PRIORS.items()]
+def _aligned(
+    sources: Sequence[int],
+    targets: Sequence[int],
+    priors: Mapping[tuple[int, int], float],
+    hints: Hints,
+    tags: tuple[Sequence[int], Sequence[int]],
+    ratio: float,
+) -> list[Bead]:
+    count, width = len(targets), _width(len(sources), len(targets))
+    lengths, marks = (_sums(sources), _sums(targets)), (_sums(tags[0]), _sums(tags[1]))
+    steps = [(*step, -math.log(prior)) for step, prior in priors.items()]
+    down = next(number for number, step in enumerate(priors) if step == (0, 1))
+    outside = np.full(count + 1 + MARGIN, UNTRIED)
+    costs = [outside, outside, outside]  # of this row and the two before it
+    shared = [np.zeros(count + 1 + MARGIN)] * 2
+    by_row: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for (i, j), times in hints.items():
+        by_row[i].append((j, times))
+    moves: list[tuple[int, NDArray[np.uint8]]] = []
     for i in range(len(sources) + 1):
-        middle = round(i * len(targets) / max(1, len(sources)))
-        first, last = max(0, middle - width), min(len(targets), middle + width)
-        costs = array("d", [UNTRIED]) * (last - first + 1)
-        taken = bytearray(last - first + 1)
-        rows.append((first, costs))
-        moves.append(taken)
-        for j in range(first, last + 1):
-            if i == j == 0:
-                costs[0] = 0.0
+        middle = round(i * count / max(1, len(sources)))
+        first, last = max(0, middle - width), min(count, middle + width)
+
+        def part(row: NDArray[Any], back: int, first: int = first, last: int = last) -> NDArray[Any]:
+            """Return a row at the band's places, or so many before them."""
+            return row[first + MARGIN - back : last + 1 + MARGIN - back]
+
+        best = np.full(last - first + 1, UNTRIED)
+        best[0] = 0.0 if i == 0 else UNTRIED
+        taken = np.zeros(last - first + 1, dtype=np.uint8)
+        words = np.zeros(count + 1 + MARGIN)
+        for j, times in by_row[i - 1]:
+            words[j + 1 + MARGIN] = times
+        shared = [words, shared[0]]
+        costs = [outside.copy(), *costs[:2]]
+        for number, (left, right, prior) in enumerate(steps):
+            if not 0 < left <= i:
                 continue
-            best, move = UNTRIED, 0
-            for number, (left, right, prior) in enumerate(steps):
-                if left > i or right > j:
-                    continue
-                start, before = rows[i - left]
-                if not 0 <= j - right - start < len(before):
-                    continue
-                cost = before[j - right - start] + prior
-                if cost - HINT * MOST_HINTS >= best:
-                    continue
-                if left and right:
-                    cost += _mismatch(
-                        lengths[0][i] - lengths[0][i - left], lengths[1][j] - lengths[1][j - right], ratio
-                    )
-                    shared = sum(hints.get((i - a, j - b), 0) for a, b in CELLS[left, right])
-                    cost -= HINT * min(shared, MOST_HINTS)
-                if cost < best:
-                    best, move = cost, number
-            costs[j - first], taken[j - first] = best, move
+            cost = part(costs[left], right) + prior
+            if right:
+                source = float(lengths[0][i + MARGIN] - lengths[0][i + MARGIN - left])
+                cost += _mismatch(source, part(lengths[1], 0) - part(lengths[1], right), ratio)
+                missing = marks[0][i + MARGIN] - marks[0][i + MARGIN - left]
+                missing = np.abs(missing - (part(marks[1], 0) - part(marks[1], right)))
+                common = sum(part(shared[a], b) for a, b in product(range(left), range(right)))
+                cost += TAG * np.minimum(missing, MOST_TAGS) - HINT * np.minimum(common, MOST_HINTS)
+            taken[cost < best] = number
+            best = np.minimum(cost, best)
+        # One of the target alone follows from its left neighbour: the least over all of them.
+        slope = steps[down][2] * np.arange(len(best))
+        along = np.minimum.accumulate(best - slope) + slope
+        taken[along < best - 1e-9] = down
+        part(costs[0], 0)[:] = along
+        moves.append((first, taken))
     found: list[Bead] = []
-    i, j = len(sources), len(targets)
+    i, j = len(sources), count
     while i or j:
-        left, right, _ = steps[moves[i][j - rows[i][0]]]
+        first, taken = moves[i]
+        left, right, _ = steps[taken[j - first]]
         found.append((range(i - left, i), range(j - right, j)))
         i, j = i - left, j - right
     return found[::-1]
 
 
-def _sums(lengths: Sequence[int]) -> Iterator[int]:
-    total = 0
-    for length in lengths:
-        total += length
-        yield total
+def _sums(lengths: Sequence[int]) -> NDArray[np.int64]:
+    return np.concatenate([np.zeros(1 + MARGIN, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])
 
 
-def _mismatch(source: int, target: int, ratio: float) -> float:
-    """Return the negative log-probability of two lengths that differ at least so much (eq. 1 and 2)."""
-    mean = (source + target / ratio) / 2
-    if mean <= 0:
-        return 0.0
-    difference = (target - source * ratio) / math.sqrt(mean * ratio * VARIANCE)
-    return min(100.0, -math.log(max(1e-44, math.erfc(abs(difference) / math.sqrt(2)))))
+_STEP = 0.001
+_RARITY = np.array([-math.log(max(1e-44, math.erfc(_STEP * number))) for number in range(10_001)])
+_GRID = _STEP * np.arange(len(_RARITY))
+"""Negative log-probability of a normal variable that is at least so far from its mean, by the distance on the
+grid, in standard deviations times the square root of 2."""
+
+
+def _mismatch(source: float, targets: NDArray[np.int64], ratio: float) -> NDArray[np.float64]:
+    """Return the negative log-probability of lengths that differ at least so much (eq. 1 and 2)."""
+    means = np.maximum((source + targets / ratio) / 2, 1e-9)
+    far = np.abs(targets - source * ratio) / np.sqrt(means * (ratio * VARIANCE * 2))
+    found: NDArray[np.float64] = np.interp(far, _GRID, _RARITY)
+    return np.minimum(100.0, found)

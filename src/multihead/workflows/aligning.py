@@ -8,11 +8,13 @@ from typing import NamedTuple
 from multihead.documents import TABLES, Document, Markup, Segment, faults, kind_of, open_document
 from multihead.documents.subtitle_pairs import subtitle_pairs
 from multihead.errors import UserError
-from multihead.text.length_alignment import aligned
+from multihead.text.length_alignment import PARAGRAPHS, aligned, paths
 from multihead.text.segmentation import split
 
 BILINGUAL = ("po", "xliff", "tmx", "qt", "xcstrings")
 TIMED = ("srt", "vtt")
+MOST_PATHS = 20_000_000
+"""Pairs of places that are tried: minutes."""
 SAME_TAGS = 0.9
 """Share of paragraphs with their counterpart's tags from which on documents of as many may be parallel."""
 
@@ -100,8 +102,12 @@ def _beads(source: Document, target: Document) -> Iterator[tuple[Sequence[Segmen
         for key in dict.fromkeys([*keys[0], *keys[1]]):
             yield [side[key] for side in keys[:1] if key in side], [keys[1][key]] if key in keys[1] else []
         return
+    if paths(len(lefts), len(rights)) > MOST_PATHS:
+        fact = f"{len(lefts):,} and {len(rights):,} passages, too many to be aligned"
+        raise UserError(fact, place=str(source.path), remedy="Split both, by chapters.")
     texts = [[segment.source.text for segment in side] for side in (lefts, rights)]
-    beads = aligned(texts[0], texts[1])
+    tags = [[len(segment.source.tags) for segment in side] for side in (lefts, rights)]
+    beads = aligned(texts[0], texts[1], PARAGRAPHS, (tags[0], tags[1]))
     # A document and what was made of it: neighbours of unusual lengths are no passages joined or split.
     if len(lefts) == len(rights) and all(left and right for left, right in beads):
         alike = sum(not faults(a.source, b.source) for a, b in zip(lefts, rights, strict=True))
