@@ -97,13 +97,14 @@ def test_folders_and_messages(tmp_path: Path, capfdbinary: Captured) -> None:
         (tmp_path / name / pages[1]).write_text(json.dumps(texts[1]), encoding="utf-8")
     (tmp_path / "m.de" / "alone.md").write_text("Allein\n", encoding="utf-8")
     (tmp_path / "m.de" / "picture.png").write_bytes(b"\x89PNG")
+    (tmp_path / "m.de" / "app.po").write_text('msgid "a"\nmsgstr "b"\n', encoding="utf-8")
     output = tmp_path / "m.tmx"
     _, messages = run(capfdbinary, "align", tmp_path / "m.de", tmp_path / "m.en", "-o", output)
     found = {pair.source.text: pair.target.text for pair in read_pairs(output, "de", "en")}
     assert found == {"Hallo Welt.": "Hello world.", "Ja": "Yes", "Nein, danke": "No, thanks"}
     told = " ".join(messages.split())
     assert "alone.md: no translation of it" in told
-    assert "1 other file left out" in told
+    assert "2 other files left out" in told
     assert "1 passage without a counterpart" in told
 
 
@@ -168,7 +169,7 @@ def test_a_corrected_translation_is_found_by_its_place(pages: tuple[Path, Path])
     [
         (("a.de.md",), "two documents, or two folders, are needed"),
         (("a.de.md", "a.en.md"), "no output was named"),
-        (("a.de.md", "a.en.md", "-o", "x.docx"), "neither .tmx nor .tsv"),
+        (("a.de.md", "a.en.md", "-o", "x.tmx.docx"), "neither .tmx nor .tsv"),
         (("a.de.md", "a.de.md", "-o", "x.tmx"), "a document and its translation are the same"),
         (("a.de.md", "none.md", "-o", "x.tmx"), "none.md: no such file or folder"),
         (("a.de.md", "empty", "-o", "x.tmx"), "one is a folder, the other a document"),

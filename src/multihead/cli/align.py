@@ -28,6 +28,7 @@ from multihead.documents.memories.tmx_writing import tmx_lines
 from multihead.errors import UserError
 from multihead.terminal import escape_unprintable
 from multihead.text.languages import canonical
+from multihead.text.lines import file_kind
 from multihead.workflows.aligning import Alignment, Pair, align
 from multihead.workflows.aligning_folders import language_of, planned
 from multihead.workflows.finished_documents import has_changed
@@ -71,8 +72,8 @@ def main(arguments: Sequence[str]) -> int:
             else "two documents, or two folders, are needed"
         )
         raise UserError(fact, remedy=USAGE)
-    kind = next((one for one in ENDINGS if one in Path(options.output).suffixes[-2:]), None)
-    if kind is None:
+    kind = file_kind(options.output)
+    if kind not in ENDINGS:
         raise UserError(
             "neither .tmx nor .tsv", place=options.output, remedy="Name a file that ends in .tmx."
         )

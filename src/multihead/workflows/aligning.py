@@ -12,6 +12,8 @@ from multihead.text.length_alignment import PARAGRAPHS, aligned, paths
 from multihead.text.segmentation import split
 
 BILINGUAL = ("po", "xliff", "tmx", "qt", "xcstrings")
+ONE_FILE = (*BILINGUAL, "csv")
+"""Formats of which one file has both languages."""
 TIMED = ("srt", "vtt")
 MOST_PATHS = 20_000_000
 """Pairs of places that are tried: minutes."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from multihead.documents import KINDS
 from multihead.errors import UserError
 from multihead.text.languages import is_language
+from multihead.workflows.aligning import ONE_FILE
 
 
 @dataclass
@@ -17,7 +18,7 @@ class Plan:
     Attributes:
         documents: (document, translation).
         alone: documents without a translation.
-        others: number of files by ending that are no documents.
+        others: number of files by ending that are no documents, or have both languages themselves.
     """
 
     documents: list[tuple[Path, Path]] = field(default_factory=list)
@@ -49,7 +50,7 @@ def planned(source: Path, target: Path) -> Plan:
     for path in _files(source):
         if target.resolve() in path.resolve().parents:
             continue  # the translation lies in the folder
-        if path.suffix.lower() not in KINDS:
+        if KINDS.get(path.suffix.lower(), "csv") in ONE_FILE:
             plan.others[path.suffix.lower() or path.name] += 1
         elif (found := translations.get(_name(path, source))) is not None:
             plan.documents.append((path, found))
