@@ -108,6 +108,19 @@ def test_folders_and_messages(tmp_path: Path, capfdbinary: Captured) -> None:
     assert "1 passage without a counterpart" in told
 
 
+def test_documents_that_name_other_languages_are_named(tmp_path: Path, capfdbinary: Captured) -> None:
+    for folder, codes in (("a", ("de", "fr")), ("b", ("en", "en-GB"))):
+        (tmp_path / folder).mkdir()
+        for number, code in enumerate(codes):
+            text = f'<html lang="{code}"><body><p>{folder} {code} {number}</p></body></html>'
+            (tmp_path / folder / f"{number}.html").write_text(text, encoding="utf-8")
+    output = tmp_path / "m.tmx"
+    _, messages = run(capfdbinary, "align", tmp_path / "a", tmp_path / "b", "-o", output)
+    assert "a/1.html names fr as its language, documents before it de" in " ".join(messages.split())
+    assert "names en-GB" not in messages
+    assert len(list(read_pairs(output, "de", "en"))) == 2
+
+
 def test_subtitles_are_aligned_by_time(tmp_path: Path, capfdbinary: Captured) -> None:
     cue = "{0}\n00:00:{1:02},000 --> 00:00:{2:02},000\n{3}\n\n"
     (tmp_path / "f.de.srt").write_text(cue.format(1, 1, 2, "Eins.") + cue.format(2, 5, 9, "Fünf bis neun."))

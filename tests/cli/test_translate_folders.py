@@ -156,6 +156,11 @@ def test_a_translation_beside_its_document_is_not_lost(
     run(capfdbinary, "translate", trained, page, "-o", manual / "other.md")  # a name that was typed
     run(capfdbinary, "translate", trained, page, "--again")
     assert made.read_text() == (manual / "other.md").read_text()
+    page.write_text("# eins zwei drei vier\n", encoding="utf-8")
+    for translation in (made, manual / "other.md"):
+        align = ("align", page, translation, "--src-lang", "de", "--tgt-lang", "en", "-o", manual / "x.tmx")
+        _, messages = run(capfdbinary, *align)
+        assert "a.md has changed since it was translated" in " ".join(messages.split())
 
 
 def test_a_translation_of_somebody_else_is_not_replaced(

@@ -50,6 +50,14 @@ def translate(request: Request, translator: TextTranslator, folders: Sequence[st
     show(summary, request.output)
 
 
+def translate_to(request: Request, translator: TextTranslator, folders: Sequence[str]) -> None:
+    """Translate a document into a file whose name was typed, which is replaced."""
+    key = identity(replace(request, again=False), translator, folders)
+    translate(request, translator, folders)
+    with finished(None) as done:
+        done.add(request.path, request.output, key)
+
+
 def translate_beside(request: Request, translator: TextTranslator, folders: Sequence[str]) -> None:
     """Translate a document into a file whose name was not typed, unless it is there and somebody's.
 

@@ -24,6 +24,7 @@ import tyro
 from multihead.cli import _console, _options
 from multihead.cli._writing import in_blocks, same_file, write
 from multihead.data.cleaning.sample import doubts
+from multihead.documents.document import languages_match
 from multihead.documents.memories.tmx_writing import tmx_lines
 from multihead.errors import UserError
 from multihead.terminal import escape_unprintable
@@ -103,11 +104,14 @@ def main(arguments: Sequence[str]) -> int:
             console.print(f"multihead: {error}", style="red")
             failed += 1
             continue
-        pairs += found.pairs
-        languages = [
-            one or other or third for one, other, third in zip(languages, own, found.languages, strict=True)
-        ]
         _show(source, found)
+        named = [one or other for one, other in zip(own, found.languages, strict=True)]
+        for path, one, before in zip((source, target), named, languages, strict=True):
+            if one and before and not languages_match(before, one):
+                fact = f"names {one} as its language, documents before it {before}"
+                console.print(f"caution: {path} {fact}", style="yellow")
+        pairs += found.pairs
+        languages = [before or one for before, one in zip(languages, named, strict=True)]
         if has_changed(source, target):
             fact = "has changed since it was translated; pairs of the changed passages may be wrong"
             console.print(f"caution: {source} {fact}", style="yellow")

@@ -44,9 +44,9 @@ from multihead.cli._searching import Precision, search_settings
 from multihead.cli._translating_document import (
     named_target,
     split_arguments,
-    translate,
     translate_all,
     translate_beside,
+    translate_to,
 )
 from multihead.cli._translating_lines import ByLine, BySentence
 from multihead.cli._writing import same_file, write
@@ -174,7 +174,7 @@ def main(arguments: Sequence[str]) -> int:
         return translate_all(documents, root, request, texts, runs, only=options.only)
     if document:
         if options.output:
-            translate(_request(options, document, Path(options.output), search), texts, runs)
+            translate_to(_request(options, document, Path(options.output), search), texts, runs)
             return 0
         output = default_output(document, texts.target_language)
         translate_beside(_request(options, document, output, search), texts, runs)

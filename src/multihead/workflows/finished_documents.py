@@ -51,9 +51,10 @@ class Finished(ABC):
         return "changed"
 
     def add(self, document: Path, output: Path, key: str) -> None:
-        """Take note of a finished document."""
-        content = {"key": key, "sha256": disk.sha256(output), "document": disk.sha256(document)}
-        self._record(output, content)
+        """Take note of a finished document, unless it went into a pipe or device."""
+        if output.is_file():
+            content = {"key": key, "sha256": disk.sha256(output), "document": disk.sha256(document)}
+            self._record(output, content)
 
 
 class FinishedInFolder(Finished):
