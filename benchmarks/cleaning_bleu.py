@@ -40,7 +40,7 @@ class Options:
     seeds: tuple[int, ...] = (1,)
     """Seeds of the trainings."""
     corpora: tuple[str, ...] = CORPORA
-    """Which of "spoilt", "cleaned" and "sound" to train on."""
+    """Corpora to train on."""
 
 
 def multihead(*words: str) -> None:

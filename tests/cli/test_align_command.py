@@ -108,6 +108,25 @@ def test_folders_and_messages(tmp_path: Path, capfdbinary: Captured) -> None:
     assert "1 passage without a counterpart" in told
 
 
+def test_of_several_translations_the_language_decides(tmp_path: Path, capfdbinary: Captured) -> None:
+    for name, text in (
+        ("m/a.txt", "Ja, gern."),
+        ("t/a.en.txt", "Yes, please."),
+        ("t/a.fr.txt", "Oui, merci."),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    output = tmp_path / "m.tsv"
+    command = ("align", tmp_path / "m", tmp_path / "t", "-o", output)
+    assert "Name --target-language." in fail(capfdbinary, *command)
+    for code, text in (("fr-CA", "Oui, merci."), ("en", "Yes, please.")):
+        run(capfdbinary, *command, "--target-language", code)
+        assert rows(output) == [["Ja, gern.", text]]
+    (tmp_path / "t" / "a.txt").write_text("Sí, por favor.", encoding="utf-8")
+    run(capfdbinary, *command)
+    assert rows(output) == [["Ja, gern.", "Sí, por favor."]]
+
+
 def test_documents_that_name_other_languages_are_named(tmp_path: Path, capfdbinary: Captured) -> None:
     for folder, codes in (("a", ("de", "fr")), ("b", ("en", "en-GB"))):
         (tmp_path / folder).mkdir()

@@ -79,7 +79,8 @@ def main(arguments: Sequence[str]) -> int:
             "neither .tmx nor .tsv", place=options.output, remedy="Name a file that ends in .tmx."
         )
     console = _console.messages()
-    plan = planned(*map(Path, options.documents))
+    source, target = map(Path, options.documents)
+    plan = planned(source, target, options.target_language)
     for pair in plan.documents:
         if any(same_file(str(path), options.output) for path in pair):
             raise UserError(

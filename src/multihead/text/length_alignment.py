@@ -166,9 +166,9 @@ def _sums(lengths: Sequence[int]) -> NDArray[np.int64]:
 
 _STEP = 0.001
 _RARITY = np.array([-math.log(max(1e-44, math.erfc(_STEP * number))) for number in range(10_001)])
+"""Negative log-probability of a normal variable that is at least so far from its mean, by ``_GRID``."""
 _GRID = _STEP * np.arange(len(_RARITY))
-"""Negative log-probability of a normal variable that is at least so far from its mean, by the distance on the
-grid, in standard deviations times the square root of 2."""
+"""Distances in standard deviations, divided by the square root of 2."""
 
 
 def _mismatch(source: float, targets: NDArray[np.int64], ratio: float) -> NDArray[np.float64]:

@@ -1,11 +1,12 @@
 """Documents of a folder and their translations in another."""
 
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from multihead.documents import KINDS
+from multihead.documents.document import languages_match
 from multihead.errors import UserError
 from multihead.text.languages import is_language
 from multihead.workflows.aligning import ONE_FILE
@@ -26,14 +27,20 @@ class Plan:
     others: Counter[str] = field(default_factory=Counter)
 
 
-def planned(source: Path, target: Path) -> Plan:
+def planned(source: Path, target: Path, language: str | None = None) -> Plan:
     """Plan the alignment of two documents, or of two folders.
 
     In folders a document's translation has the same place and name, but for a language before its ending
     (``a.md`` and ``a.en.md``). Hidden files and folders are left out.
 
+    Args:
+        source: the document or folder.
+        target: its translation.
+        language: of the translations, which decides where a document has several.
+
     Raises:
-        UserError: one is missing, both are the same, one is a folder and the other is none.
+        UserError: a document has several translations, and no language says which; one is missing; both are
+            the same; one is a folder and the other is none.
     """
     for path in (source, target):
         if not path.exists():
@@ -45,18 +52,31 @@ def planned(source: Path, target: Path) -> Plan:
         raise UserError("one is a folder, the other a document", place=f"{source}, {target}", remedy=remedy)
     if not source.is_dir():
         return Plan([(source, target)])
-    translations = {_name(path, target): path for path in _files(target)}
+    translations: dict[tuple[str, ...], list[Path]] = defaultdict(list)
+    for path in _files(target):
+        if path.suffix.lower() in KINDS:
+            translations[_name(path, target)].append(path)
     plan = Plan()
     for path in _files(source):
         if target.resolve() in path.resolve().parents:
             continue  # the translation lies in the folder
         if KINDS.get(path.suffix.lower(), "csv") in ONE_FILE:
             plan.others[path.suffix.lower() or path.name] += 1
-        elif (found := translations.get(_name(path, source))) is not None:
-            plan.documents.append((path, found))
+        elif found := translations.get(_name(path, source)):
+            plan.documents.append((path, _chosen(found, target / path.relative_to(source), language)))
         else:
             plan.alone.append(path)
     return plan
+
+
+def _chosen(found: Sequence[Path], same_name: Path, language: str | None) -> Path:
+    """Return the translation in a language, that of the document's own name, or the only one."""
+    fitting = [path for path in found if language and languages_match(language, language_of(path) or "")]
+    choice = fitting or [path for path in found if path == same_name] or list(found)
+    if len(choice) > 1:
+        names = ", ".join(str(path) for path in choice[:5])
+        raise UserError("several translations of one document", place=names, remedy="Name --target-language.")
+    return choice[0]
 
 
 def language_of(path: Path) -> str | None:
