@@ -16,7 +16,7 @@ from pathlib import Path
 
 import tyro
 
-from multihead.documents.markup import Tag
+from multihead_documents.markup import Tag
 from multihead.generation import Translator
 from multihead.generation.carrying import line
 from multihead.generation.tag_placement import placed

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 from command_line import Captured, fail, run
+from multihead_documents import Markup, Tag, open_document
+from multihead_documents.memories.tmx_writing import tmx_lines
+from multihead_documents.parallel import read_pairs
 
 from multihead import cli
-from multihead.documents import Markup, Tag, open_document
-from multihead.documents.memories.tmx_writing import tmx_lines
-from multihead.documents.parallel import read_pairs
 from multihead.workflows.aligning import align
 from multihead.workflows.translation_memory import Memory
 

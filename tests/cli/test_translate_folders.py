@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 from command_line import Captured, fail, run
+from multihead_documents import open_document
 
 from multihead import cli
-from multihead.documents import open_document
 from multihead.workflows import finished_documents
 from multihead.workflows.translating_folders import planned
 

@@ -9,9 +9,9 @@ import pytest
 from document_samples import samples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from multihead_documents import Document, Markup, open_document, repaired
+from multihead_documents.strings.plural_categories import plural_categories
 
-from multihead.documents import Document, Markup, open_document, repaired
-from multihead.documents.strings.plural_categories import plural_categories
 from multihead.errors import UserError
 
 SAMPLE = samples()["strings.xml"].decode()

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from archive_samples import packed, parts
+from multihead_documents import Document, Markup, carried, open_document
 
-from multihead.documents import Document, Markup, carried, open_document
 from multihead.errors import UserError
 
 WORD, ODT = parts("docx"), parts("odt")

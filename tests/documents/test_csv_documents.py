@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from multihead_documents import Document, open_document
+from multihead_documents.csv_table import CsvTable
+from multihead_documents.reading import Text, decoded
 
-from multihead.documents import Document, open_document
-from multihead.documents.csv_table import CsvTable
-from multihead.documents.reading import Text, decoded
 from multihead.errors import UserError
 
 TABLE = (

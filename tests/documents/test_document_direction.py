@@ -12,10 +12,9 @@ import pytest
 from document_samples import samples
 from hypothesis import given
 from hypothesis import strategies as st
-
-from multihead.documents import carried, open_document
-from multihead.documents.office import word_direction
-from multihead.documents.office.direction import turned
+from multihead_documents import carried, open_document
+from multihead_documents.office import word_direction
+from multihead_documents.office.direction import turned
 
 docx = pytest.importorskip("docx")
 pptx = pytest.importorskip("pptx")

@@ -3,9 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from multihead.documents.markup import Markup, Piece, Tag, carried, faults, repaired
-from multihead.documents.splice import Edit, Span, spliced
+from multihead_documents.markup import Markup, Piece, Tag, carried, faults, repaired
+from multihead_documents.splice import Edit, Span, spliced
 
 
 def tag(name: str) -> Tag:

@@ -6,19 +6,19 @@ import pkgutil
 import re
 from pathlib import Path
 
+import multihead_documents
 import pytest
+from multihead_documents import KINDS, kind_of, open_document
 
-import multihead.documents
-from multihead.documents import KINDS, kind_of, open_document
 from multihead.errors import UserError
 
-MODULES = ["", *(f".{module.name}" for module in pkgutil.iter_modules(multihead.documents.__path__))]
+MODULES = ["", *(f".{module.name}" for module in pkgutil.iter_modules(multihead_documents.__path__))]
 PAGE = Path(__file__).parents[2] / "docs" / "documents.md"
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_of_a_module_are_right(name: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"multihead.documents{name}")).failed == 0
+    assert doctest.testmod(importlib.import_module(f"multihead_documents{name}")).failed == 0
 
 
 def test_the_page_names_every_ending() -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from document_samples import samples
-
-from multihead.documents import Document, Markup, Translation, open_document
+from multihead_documents import Document, Markup, Translation, open_document
 
 SAMPLES = samples()
 BILINGUAL = (".po", ".pot", ".xlf", ".xliff", ".tmx", ".ts", ".xcstrings")

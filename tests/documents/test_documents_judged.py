@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 from document_samples import samples
-
-from multihead.documents import Markup, Translation, carried, open_document
+from multihead_documents import Markup, Translation, carried, open_document
 
 SAMPLES = samples()
 WORDS = 'Wörter & "mehr" <Zeichen>, 안녕\nשלום \\ %s'

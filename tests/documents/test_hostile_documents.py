@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from hostile_documents import ANSWERED, CATALOGUE, QT, REFUSED, STRING, TMX, X2
+from multihead_documents import open_document, reading
+from multihead_documents.parallel import read_pairs
 
-from multihead.documents import open_document, reading
-from multihead.documents.parallel import read_pairs
 from multihead.errors import UserError
 
 
@@ -65,7 +65,7 @@ def test_a_memory_without_end_is_bounded(
             yield b" " * (1 << 20)
         yield end + b"</body></tmx>"
 
-    monkeypatch.setattr("multihead.documents.parallel._chunks", chunks)
+    monkeypatch.setattr("multihead_documents.parallel._chunks", chunks)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(UserError, match=r"more than 8 MiB without|no unit in both"):
         list(read_pairs(tmp_path / "a.tmx", "de", "en"))
@@ -81,14 +81,14 @@ def test_a_device_or_a_folder_is_no_document(tmp_path: Path) -> None:
 
 
 def test_too_many_tags_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("multihead.documents.inline.MAX_ITEMS", 7)
+    monkeypatch.setattr("multihead_documents.inline.MAX_ITEMS", 7)
     (tmp_path / "a.html").write_text("<p>a<p>" + "b<i>c</i>" * 2 + "d")
     with pytest.raises(UserError, match=r"a\.html:1: a paragraph of more than 7 texts and tags"):
         open_document(tmp_path / "a.html")
 
 
 def test_too_many_segments_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("multihead.documents.document.MAX_SEGMENTS", 7)
+    monkeypatch.setattr("multihead_documents.document.MAX_SEGMENTS", 7)
     (tmp_path / "a.txt").write_text("a\n" * 8)
     with pytest.raises(UserError, match="more than 7 segments"):
         open_document(tmp_path / "a.txt")

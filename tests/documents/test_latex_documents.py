@@ -8,9 +8,8 @@ from document_samples import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marked_targets import filled
-
-from multihead.documents import Document, Markup, carried, open_document, repaired
-from multihead.documents.latex.tokens import Tokens
+from multihead_documents import Document, Markup, carried, open_document, repaired
+from multihead_documents.latex.tokens import Tokens
 
 PAPER = samples()["paper.tex"].decode()
 CHAPTER = r"""% !TeX root = thesis.tex

@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-
-from multihead.documents import Markup, open_document
+from multihead_documents import Markup, open_document
 
 
 def translated(folder: Path, name: str, text: str) -> str:

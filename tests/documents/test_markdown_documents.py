@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from marked_targets import filled
-
-from multihead.documents import Document, Markup, open_document
-from multihead.documents.markdown.blocks import blocks
-from multihead.documents.markdown.inline import inline_items
+from multihead_documents import Document, Markup, open_document
+from multihead_documents.markdown.blocks import blocks
+from multihead_documents.markdown.inline import inline_items
 
 PAGE = samples()["page.md"].decode()
 TO_HTML = MarkdownIt("commonmark").enable(["table", "strikethrough"])

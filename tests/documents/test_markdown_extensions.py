@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from multihead.documents import Markup, open_document
-from multihead.documents.markdown.blocks import blocks
-from multihead.documents.markdown.front_matter import Entry
-from multihead.documents.markdown.inline import inline_items
-from multihead.documents.splice import Span
+from multihead_documents import Markup, open_document
+from multihead_documents.markdown.blocks import blocks
+from multihead_documents.markdown.front_matter import Entry
+from multihead_documents.markdown.inline import inline_items
+from multihead_documents.splice import Span
 
 
 def translated(folder: Path, text: str) -> tuple[list[str], str]:

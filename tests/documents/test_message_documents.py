@@ -8,10 +8,10 @@ import pytest
 from document_samples import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from multihead_documents import Document, open_document
+from multihead_documents.reading import Text
+from multihead_documents.strings.json_strings import StringReader
 
-from multihead.documents import Document, open_document
-from multihead.documents.reading import Text
-from multihead.documents.strings.json_strings import StringReader
 from multihead.errors import UserError
 
 SAMPLES = samples()

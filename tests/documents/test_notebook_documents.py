@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from multihead_documents import Document, Markup, open_document
 
-from multihead.documents import Document, Markup, open_document
 from multihead.errors import UserError
 
 nbformat: Any = pytest.importorskip("nbformat")

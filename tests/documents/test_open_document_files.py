@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from archive_samples import packed, parts
+from multihead_documents import Document, open_document
 
-from multihead.documents import Document, open_document
 from multihead.errors import UserError
 
 

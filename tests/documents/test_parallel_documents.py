@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import zstandard
 from document_samples import samples
+from multihead_documents.parallel import read_pairs
 
-from multihead.documents.parallel import read_pairs
 from multihead.errors import UserError
 
 SAMPLES = samples()

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 from document_samples import samples
+from multihead_documents import Document, Markup, Translation, open_document
+from multihead_documents.strings.po_syntax import plural_forms, quoted, unescaped
 
-from multihead.documents import Document, Markup, Translation, open_document
-from multihead.documents.strings.po_syntax import plural_forms, quoted, unescaped
 from multihead.errors import UserError
 
 HEADER = 'msgid ""\nmsgstr "Plural-Forms: nplurals={}; plural={};\\n"\n\n'

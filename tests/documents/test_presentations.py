@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from archive_samples import packed, parts
+from multihead_documents import Document, carried, open_document
 
-from multihead.documents import Document, carried, open_document
 from multihead.errors import UserError
 
 SLIDE = "ppt/slides/slide2.xml"

@@ -8,8 +8,8 @@ import pytest
 from document_samples import samples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from multihead_documents import Document, open_document
 
-from multihead.documents import Document, open_document
 from multihead.errors import UserError
 
 SAMPLE = samples()["form.resx"].decode()

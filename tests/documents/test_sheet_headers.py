@@ -4,8 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from multihead.documents import Document, Markup, open_document
+from multihead_documents import Document, Markup, open_document
 
 openpyxl = pytest.importorskip("openpyxl")
 

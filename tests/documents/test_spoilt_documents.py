@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from archive_samples import packed, parts
 from document_samples import samples
+from multihead_documents import open_document
 
-from multihead.documents import open_document
 from multihead.errors import UserError
 
 TIMES = int(os.environ.get("TIMES", "8"))

@@ -9,9 +9,9 @@ import pytest
 from document_samples import samples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from multihead_documents import Document, Translation, open_document
+from multihead_documents.markup import Markup
 
-from multihead.documents import Document, Translation, open_document
-from multihead.documents.markup import Markup
 from multihead.errors import UserError
 
 SAMPLE = samples()["Localizable.xcstrings"].decode()

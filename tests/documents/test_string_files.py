@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from document_samples import samples
+from multihead_documents import Document, open_document
 
-from multihead.documents import Document, open_document
 from multihead.errors import UserError
 
 ENDINGS = (".xml", ".resx", ".ts", ".strings", ".stringsdict", ".xcstrings")

@@ -6,10 +6,10 @@ import pytest
 from document_samples import samples
 from hypothesis import given
 from hypothesis import strategies as st
+from multihead_documents import Document, Markup, open_document
+from multihead_documents.subtitle_pairs import subtitle_pairs
+from multihead_documents.subtitles.line_wrapping import separator, width, wrapped
 
-from multihead.documents import Document, Markup, open_document
-from multihead.documents.subtitle_pairs import subtitle_pairs
-from multihead.documents.subtitles.line_wrapping import separator, width, wrapped
 from multihead.errors import UserError
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from archive_samples import packed, parts
+from multihead_documents import Document, Markup, carried, open_document
 
-from multihead.documents import Document, Markup, carried, open_document
 from multihead.errors import UserError
 
 BOOK = parts("xlsx")

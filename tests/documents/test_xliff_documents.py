@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 from document_samples import samples
+from multihead_documents import Document, Markup, Translation, open_document
+from multihead_documents.xml.document import with_attributes
+from multihead_documents.xml.events import xml_events
 
-from multihead.documents import Document, Markup, Translation, open_document
-from multihead.documents.xml.document import with_attributes
-from multihead.documents.xml.events import xml_events
 from multihead.errors import UserError
 
 

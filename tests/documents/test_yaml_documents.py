@@ -10,8 +10,8 @@ import yaml
 from document_samples import samples
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from multihead_documents import Document, Markup, open_document
 
-from multihead.documents import Document, Markup, open_document
 from multihead.errors import UserError
 
 SAMPLE = samples()["de.yml"].decode()

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from multihead_documents import Markup, Tag, faults
+from multihead_documents.splice import Span
 from scripted_translator import Script, ScriptedTranslator
 
-from multihead.documents import Markup, Tag, faults
-from multihead.documents.splice import Span
 from multihead.errors import UserError
 from multihead.generation.confidence import LOW, Calibration
 from multihead.generation.sentence_search import UNFAMILIAR

@@ -2,7 +2,7 @@
 
 import re
 
-from multihead.documents import Document, Markup
+from multihead_documents import Document, Markup
 
 
 def filled(document: Document, *targets: str) -> str:

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from marked_targets import filled
-
-from multihead.documents import Document, open_document
+from multihead_documents import Document, open_document
 
 
 def opened(folder: Path, text: str) -> Document:

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from capitals import written
+from multihead_documents import open_document
 from scripted_translator import ScriptedTranslator
 
-from multihead.documents import open_document
 from multihead.generation.text_translator import TextTranslator
 from multihead.settings import SearchSettings, TokenizerSettings
 from multihead.text.training import train

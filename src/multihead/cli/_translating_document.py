@@ -5,10 +5,11 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from multihead_documents import KINDS, open_document
+from multihead_documents.document import best_language
+
 from multihead.cli import _console
 from multihead.cli._counting import counted
-from multihead.documents import KINDS, open_document
-from multihead.documents.document import best_language
 from multihead.errors import UserError
 from multihead.generation.text_translator import TextTranslator
 from multihead.run.names import MODEL, RECIPE, WEIGHTS

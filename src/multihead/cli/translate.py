@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
+from multihead_documents import KINDS, TABLES, conversion
 
 from multihead import memory
 from multihead.cli import _console, _directions, _options
@@ -50,7 +51,6 @@ from multihead.cli._translating_document import (
 )
 from multihead.cli._translating_lines import ByLine, BySentence
 from multihead.cli._writing import same_file, write
-from multihead.documents import KINDS, TABLES, conversion
 from multihead.errors import UserError
 from multihead.generation.loading import load_translator
 from multihead.generation.text_translator import TextTranslator

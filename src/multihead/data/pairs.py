@@ -6,10 +6,11 @@ left out otherwise.
 
 from collections.abc import Collection, Iterator, Sequence
 
+from multihead_documents.markup import Markup, Tag
+from multihead_documents.parallel import read_pairs as read_document
+from multihead_documents.subtitle_pairs import subtitle_pairs
+
 from multihead.addresses import located
-from multihead.documents.markup import Markup, Tag
-from multihead.documents.parallel import read_pairs as read_document
-from multihead.documents.subtitle_pairs import subtitle_pairs
 from multihead.errors import UserError
 from multihead.settings import DataSettings
 from multihead.text import corpus

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
+from multihead_documents.splice import Span
 
 from multihead.attention_maps import Choice, align, sentence
 from multihead.attention_maps.records import Attended
-from multihead.documents.splice import Span
 from multihead.generation.carrying import Line
 from multihead.generation.tag_alignment import Weights
 from multihead.text import symbols

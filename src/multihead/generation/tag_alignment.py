@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from multihead_documents.splice import Span
 from numpy.typing import NDArray
 
-from multihead.documents.splice import Span
 from multihead.generation.carrying import Line
 from multihead.text.lexicon import WORD
 

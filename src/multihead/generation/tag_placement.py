@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from multihead_documents.markup import Markup, Piece, Tag, carried, repaired
 
-from multihead.documents.markup import Markup, Piece, Tag, carried, repaired
 from multihead.generation.carrying import Line
 from multihead.generation.line_translator import LineTranslator
 from multihead.generation.tag_alignment import Floats, Weights, merged, proportional, zones

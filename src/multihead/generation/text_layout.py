@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from multihead.documents.inline import Item, paired
-from multihead.documents.markup import Kind, Markup, Piece, Tag, repaired
-from multihead.documents.splice import Span
+from multihead_documents.inline import Item, paired
+from multihead_documents.markup import Kind, Markup, Piece, Tag, repaired
+from multihead_documents.splice import Span
+
 from multihead.text.placeholders import find_tags
 from multihead.text.segmentation import adapted, split
 

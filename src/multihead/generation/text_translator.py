@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
+from multihead_documents.markup import Markup
+
 from multihead import run
-from multihead.documents.markup import Markup
 from multihead.errors import UserError
 from multihead.generation.carrying import Words, line
 from multihead.generation.confidence import Calibration

@@ -6,11 +6,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from multihead_documents import KINDS, TABLES
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from multihead.documents import KINDS, TABLES
 from multihead.errors import UserError
 from multihead.generation.text_translator import TextTranslator
 from multihead.serve.handling import Handling, document_path, while_connected

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from multihead.documents.markup import Markup
-from multihead.documents.reading import Text
-from multihead.documents.web.html import Page
+from multihead_documents.markup import Markup
+from multihead_documents.reading import Text
+from multihead_documents.web.html import Page
+
 from multihead.errors import UserError
 from multihead.generation.text_results import SentenceTranslation, TextTranslation
 from multihead.generation.text_translator import TextTranslator

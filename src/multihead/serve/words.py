@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from multihead_documents.splice import Span
 
 from multihead.attention_maps import sentence
-from multihead.documents.splice import Span
 from multihead.generation.batching import SourceLine
 from multihead.generation.carrying import Line
 from multihead.generation.line_translator import LineTranslator

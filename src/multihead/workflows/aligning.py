@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from multihead.documents import TABLES, Document, Markup, Segment, faults, kind_of, open_document
-from multihead.documents.subtitle_pairs import subtitle_pairs
+from multihead_documents import TABLES, Document, Markup, Segment, faults, kind_of, open_document
+from multihead_documents.subtitle_pairs import subtitle_pairs
+
 from multihead.errors import UserError
 from multihead.text.length_alignment import PARAGRAPHS, aligned, paths
 from multihead.text.segmentation import split

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from multihead.documents import KINDS
-from multihead.documents.document import languages_match
+from multihead_documents import KINDS
+from multihead_documents.document import languages_match
+
 from multihead.errors import UserError
 from multihead.text.languages import is_language
 from multihead.workflows.aligning import ONE_FILE

@@ -12,8 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Self
 
+from multihead_documents.markup import Markup, Tag
+
 from multihead import disk
-from multihead.documents.markup import Markup, Tag
 from multihead.errors import UserError
 
 FORMAT = 1

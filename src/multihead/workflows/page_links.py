@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from multihead.documents import KINDS
-from multihead.documents.markdown.links import links_beyond
-from multihead.documents.rst.labels import defined, referred
+from multihead_documents import KINDS
+from multihead_documents.markdown.links import links_beyond
+from multihead_documents.rst.labels import defined, referred
 
 MOST = 8 << 20
 """Bytes that are read of a page."""

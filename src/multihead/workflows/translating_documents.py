@@ -8,10 +8,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from multihead_documents import Document, Segment, Translation, kind_of, open_document
+from multihead_documents.document import languages_match
+from multihead_documents.markup import faults
+
 from multihead import disk
-from multihead.documents import Document, Segment, Translation, kind_of, open_document
-from multihead.documents.document import languages_match
-from multihead.documents.markup import faults
 from multihead.errors import UserError
 from multihead.generation.text_results import TextTranslation
 from multihead.generation.text_translator import TextTranslator

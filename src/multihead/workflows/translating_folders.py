@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 
-from multihead.documents import KINDS, TABLES
+from multihead_documents import KINDS, TABLES
+
 from multihead.errors import UserError
 from multihead.workflows.translating_documents import default_output
 

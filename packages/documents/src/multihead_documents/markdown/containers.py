@@ -1,0 +1,159 @@
+"""Containers of Markdown: admonitions, tabs, directives, definitions and notes, whose text is translated.
+
+As Python-Markdown, its extensions, Pandoc, Docusaurus, VuePress and MyST have them.
+"""
+
+import re
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+
+from multihead_documents.markdown.kept import line_text
+
+_INDENTED = re.compile(
+    r"(?:(?:!!!|\?{3}\+?)[ ]?[\w-]+(?:[ ]+[\w-]+)*(?:[ ]+\"(?P<title>.*)\")?"
+    r"|={3}[!+]?[ ]+\"(?P<tab>.+)\")\s*\Z"
+)
+"""The line before an indented body."""
+_FENCE = re.compile(
+    r":{3,}[ ]*(?:\{[^{}]*\}|[\w-]*)"
+    r"(?:\[(?P<label>(?:\\.|[^\]\\])+)\]|[ ]+(?![{:])(?P<title>.*[^\s:]))?[\s:]*\Z"
+    r"|/{3,}[ ]*(?:[\w-]+(?:[ ]*\|[ ]*(?P<caption>\S.*))?)?\s*\Z"
+)
+"""A line that begins or ends a body which is not indented."""
+_DIRECTIVE = re.compile(r"(?P<fence>`{3,}|~{3,}|:{3,})\{(?P<name>[\w-]+)\}[ \t]*(?P<title>.*?)\s*\Z")
+_OF_TEXT = frozenset(
+    (
+        *("admonition", "attention", "caution", "danger", "error", "hint", "important", "note", "seealso"),
+        *("tip", "warning", "margin", "sidebar", "topic", "dropdown", "epigraph", "pull-quote", "exercise"),
+    )
+)
+"""Directives whose bodies are Markdown."""
+_OPTION = re.compile(r":[\w-]+:(?:[ \t]|\Z)")
+_DEFINITION = re.compile(r":[ \t]+(?=\S)")
+_NOTE = re.compile(r"\[\^[^\]\s]+\]:[ \t]*")
+_ENDS = ["paragraph", "reference", "blockquote", "list"]
+
+
+def contain(parser: MarkdownIt) -> None:
+    """Teach a parser the containers."""
+    ruler = parser.block.ruler
+    ruler.before("fence", "directive", _directive, {"alt": _ENDS})
+    ruler.before("heading", "admonition", _admonition, {"alt": _ENDS})
+    ruler.before("heading", "fenced_container", _fence, {"alt": _ENDS})
+    ruler.before("reference", "marked", _marked, {"alt": ["paragraph"]})
+
+
+def _admonition(state: StateBlock, line: int, end: int, silent: bool) -> bool:
+    """Parse ``!!! note "Title"``, ``??? note`` or ``=== "Tab"`` and the indented lines below."""
+    found = None if state.is_code_block(line) else _INDENTED.match(line_text(state, line))
+    last = _body_end(state, line + 1, end) if found else line + 1
+    if not found or last == line + 1:
+        return False
+    if not silent:
+        _title(state, line, found["title"] or found["tab"])
+        _body(state, line + 1, last, state.blkIndent + 4)
+    return True
+
+
+def _fence(state: StateBlock, line: int, end: int, silent: bool) -> bool:
+    """Skip the marks of ``::: note Title`` and ``/// note | Title``, not their title."""
+    text = line_text(state, line)
+    if state.is_code_block(line):
+        return False
+    found = _FENCE.match(text)
+    if not found and not text.startswith(":::"):
+        return False
+    if not silent:
+        _title(state, line, found and (found["label"] or found["title"] or found["caption"]))
+        state.line = _after_options(state, line + 1, end) if text[:1] == ":" else line + 1
+    return True
+
+
+def _directive(state: StateBlock, line: int, end: int, silent: bool) -> bool:
+    """Parse a MyST directive that holds Markdown, such as a fence with the information ``{note}``."""
+    found = None if state.is_code_block(line) else _DIRECTIVE.match(line_text(state, line))
+    if not found or found["name"] not in _OF_TEXT or found["fence"][0] == ":":
+        return False
+    closing = re.compile(rf"{found['fence']}{found['fence'][0]}*\s*\Z")
+    last = next((n for n in range(line + 1, end) if closing.match(line_text(state, n))), None)
+    if last is None:
+        return False
+    if not silent:
+        _title(state, line, found["title"])
+        _body(state, _after_options(state, line + 1, last), last, state.blkIndent)
+        state.line = last + 1
+    return True
+
+
+def _marked(state: StateBlock, line: int, end: int, silent: bool) -> bool:
+    """Parse ``: text`` below a term, or ``[^1]: text``, with the indented lines below it."""
+    mark = None if state.is_code_block(line) else _mark(state, line)
+    if not mark:
+        return False
+    if not silent:
+        before = state.bMarks[line], state.tShift[line], state.sCount[line]
+        indent = before[2] + min(mark.end(), 4)
+        state.bMarks[line] += state.tShift[line] + mark.end()
+        state.tShift[line], state.sCount[line] = 0, indent
+        _body(state, line, _body_end(state, line + 1, end, lazy=True), indent)
+        state.bMarks[line], state.tShift[line], state.sCount[line] = before
+    return True
+
+
+def _mark(state: StateBlock, line: int) -> re.Match[str] | None:
+    """Return the mark of a note, or of a definition at most one line below its term."""
+    text = line_text(state, line)
+    found = _DEFINITION.match(text)
+    if not found:
+        return _NOTE.match(text)
+    term = line - 1 if line and not state.isEmpty(line - 1) else line - 2
+    return found if term >= 0 and not state.isEmpty(term) else None
+
+
+def _after_options(state: StateBlock, line: int, end: int) -> int:
+    """Return the first line that is no option, such as ``:class: tip``."""
+    while line < end and _OPTION.match(line_text(state, line)):
+        line += 1
+    return line
+
+
+def _body_end(state: StateBlock, line: int, end: int, lazy: bool = False) -> int:
+    """Return the line after the last of those that are indented by four columns, or empty between such.
+
+    Args:
+        state: the parser's state.
+        line: the first of them.
+        end: the line after the container that they are in.
+        lazy: the first lines may be indented less, up to an empty one or the next mark.
+    """
+    last = line
+    for number in range(line, end):
+        if state.isEmpty(number):
+            lazy = False
+        elif lazy and _mark(state, number):
+            break
+        elif lazy or state.sCount[number] >= state.blkIndent + 4:
+            last = number + 1
+        else:
+            break
+    return last
+
+
+def _body(state: StateBlock, line: int, end: int, indent: int) -> None:
+    """Parse the lines of a container; the level grows, so that the parser's limit of nesting holds."""
+    before = state.blkIndent, state.lineMax
+    state.push("container_open", "div", 1)
+    state.blkIndent, state.lineMax = indent, end
+    state.md.block.tokenize(state, line, end)
+    state.blkIndent, state.lineMax = before
+    state.push("container_close", "div", -1)
+    state.line = end
+
+
+def _title(state: StateBlock, line: int, title: str | None) -> None:
+    if title and title.strip():
+        state.push("title_open", "div", 1)
+        token = state.push("inline", "", 0)
+        token.content, token.map, token.children = title.strip(), [line, line + 1], []
+        state.push("title_close", "div", -1)

@@ -1,0 +1,56 @@
+"""Translation memories in TMX 1.4, with the tags of their segments."""
+
+import re
+from collections.abc import Iterable, Iterator
+from xml.sax.saxutils import escape, quoteattr
+
+from multihead import __version__
+from multihead_documents.markup import Markup, Tag
+
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 has not."""
+
+
+def tmx_lines(pairs: Iterable[tuple[Markup, Markup]], source: str, target: str) -> Iterator[str]:
+    """Yield the lines of a memory of these languages; corresponding tags have the same id."""
+    version = quoteattr(__version__)
+    language = quoteattr(source)
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield '<tmx version="1.4">'
+    yield (
+        f'<header creationtool="multihead" creationtoolversion={version} segtype="block" o-tmf="multihead"'
+        f' adminlang="en" srclang={language} datatype="plaintext"/>'
+    )
+    yield "<body>"
+    for sides in pairs:
+        numbers = {name: str(number) for number, name in enumerate(dict.fromkeys(_ids(sides)), start=1)}
+        yield "<tu>"
+        for code, side in zip((source, target), sides, strict=True):
+            yield f"<tuv xml:lang={quoteattr(code)}><seg>{_content(side, numbers)}</seg></tuv>"
+        yield "</tu>"
+    yield "</body>"
+    yield "</tmx>"
+
+
+def _ids(sides: Iterable[Markup]) -> Iterator[str]:
+    for side in sides:
+        yield from (tag.id for tag in side.tags)
+
+
+def _content(side: Markup, numbers: dict[str, str]) -> str:
+    kinds = set(side.tags)
+    found = []
+    for piece in side.pieces:
+        if isinstance(piece, str):
+            # A line feed is white space here, and each unit keeps to its lines.
+            found.append(escape(_FORBIDDEN.sub("\ufffd", piece), {"\n": "&#10;", "\r": "&#13;"}))
+            continue
+        number = numbers[piece.id]
+        whole = {Tag(piece.id, "open"), Tag(piece.id, "close")} <= kinds
+        if whole and piece.kind != "alone":
+            found.append(f'<{"bpt" if piece.kind == "open" else "ept"} i="{number}"/>')
+        elif piece.kind == "alone":
+            found.append(f'<ph x="{number}"/>')
+        else:
+            found.append(f'<it pos="{"begin" if piece.kind == "open" else "end"}" x="{number}"/>')
+    return "".join(found)

@@ -1,0 +1,140 @@
+"""Excel workbooks (.xlsx): texts of cells, and of shapes and charts on sheets."""
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from multihead_documents.office.archive_document import OpenParagraph
+from multihead_documents.office.header_codes import LONGEST, HeaderText, header_texts
+from multihead_documents.office.package import SHOWN, OfficeDocument
+from multihead_documents.office.xlsx_cells import CellSet, CellText, Position, shared_cells
+from multihead_documents.segment import Segment, Translation
+from multihead_documents.splice import Edit, Span
+from multihead_documents.xml.events import Event, xml_events
+
+_SHEET = ("spreadsheetml/2006/main", "ooxml/spreadsheetml/main")
+
+
+class Workbook(OfficeDocument):
+    """An Excel workbook. Numbers, dates, formulas with their results, and all names are kept.
+
+    Names of columns, which formulas and pivot tables refer to, must equal the cells that head them. So these
+    cells are kept: the first row of a table or of a pivot table's source, and a table's row of totals. A
+    string that such a cell shares with others is kept in these too.
+    """
+
+    kind = "xlsx"
+    program = "Excel"
+    copies_of_cells = False
+    max_length = 32_767
+
+    def __init__(self, path: Path) -> None:
+        self._titles: dict[str, str] = {}
+        """Title of each sheet's part."""
+        self._kept: dict[str, CellSet] = {}
+        """Cells of each sheet that are kept."""
+        self._cells: dict[int, str] = {}
+        """First cell of each shared string that is translated."""
+        self._shared: list[str] = []
+        """The part of shared strings, if there is one."""
+        self._strings = -1
+        """Index of the shared string that is being read."""
+        self._sheet = ""
+        self._position = Position()
+        super().__init__(path)
+
+    def _text_parts(self) -> list[str]:
+        main = self._main_part(("spreadsheetml", "ms-excel"), "sheets")
+        self._titles = {
+            part: attributes.get("name", "") for attributes, part in self._listed(main, "sheet", "worksheet")
+        }
+        self._find_kept(main)
+        self._find_shared()
+        self._shared = self._targets(main, ("sharedStrings",))[:1]
+        names = list(self._shared) if self._cells else []
+        for sheet in self._titles:
+            part = self._archive.read(sheet)
+            names += [sheet] if b"inlineStr" in part or b"headerFooter" in part else []
+            for drawing in self._targets(sheet, ("drawing",)):
+                names += [drawing, *self._targets(drawing, SHOWN)]
+        return list(dict.fromkeys(names))
+
+    def _find_kept(self, main: str) -> None:
+        """Find the cells that head tables and sources of pivot tables, and rows of totals."""
+        sheets = {title: part for part, title in self._titles.items()}
+        seen: set[str] = set()  # a table belongs to one sheet; a hostile one to thousands
+        for sheet in self._titles:
+            self._kept[sheet] = CellSet()
+            tables = [part for part in self._targets(sheet, ("table",)) if part not in seen]
+            seen.update(tables)
+            for part in tables:
+                for table in self._attributes(part, "table"):
+                    head, totals = table.get("headerRowCount", "1"), table.get("totalsRowCount", "0")
+                    self._kept[sheet].add(table.get("ref", ""), int(head != "0"), int(totals != "0"))
+        for part in self._targets(main, ("pivotCacheDefinition",)):
+            for source in self._attributes(part, "worksheetSource"):
+                if source.get("sheet") in sheets:
+                    self._kept[sheets[source["sheet"]]].add(source.get("ref", ""), 1)
+
+    def _find_shared(self) -> None:
+        """Find the shared strings that cells show and none needs as it is."""
+        needed: set[int] = set()
+        for sheet, title in self._titles.items():
+            position = Position()
+            events = xml_events([self._archive.read(sheet)], f"{self.path}:{sheet}")
+            for index, formula in shared_cells(events, position):
+                if formula or position in self._kept[sheet]:
+                    needed.add(index)
+                else:
+                    self._cells.setdefault(index, f"{title}!{position}")
+        for index in needed:
+            self._cells.pop(index, None)
+
+    def _read(self, name: str) -> None:
+        self._sheet, self._position = name, Position()
+        super()._read(name)
+        if name in self._titles and b"headerFooter" in self._parts[name]:
+            self._refuse_other_encodings(self._parts[name])
+            place = f"{self.path}:{self._titles[name]}, header or footer"
+            for header in header_texts(self._parts[name], place):
+                number = len(self.segments)
+                self._contents[number] = name, header
+                self._add(Segment(number, header.inline.markup.collapsed(), place, max_length=header.room))
+
+    def _edits(self, translations: Mapping[int, Translation]) -> dict[str, list[Edit[bytes]]]:
+        """Return the edits; a header that would be too long for Excel stays as it is."""
+        headers = {n: (part, one) for n, (part, one) in self._contents.items() if isinstance(one, HeaderText)}
+        more: Counter[tuple[str, Span]] = Counter()
+        for number in headers.keys() & translations.keys():
+            part, header = headers[number]
+            more[part, header.header] += header.longer(translations[number].target)
+        too_long = {
+            number
+            for number, (part, header) in headers.items()
+            if header.length + more[part, header.header] > LONGEST
+        }
+        return super()._edits({number: new for number, new in translations.items() if number not in too_long})
+
+    def _entered(self, event: Event) -> None:
+        super()._entered(event)
+        self._position.enter(event)
+
+    def _hides(self, event: Event) -> bool:
+        return event.name == "c" and (self._sheet in self._kept and self._position in self._kept[self._sheet])
+
+    def _opened(self, event: Event, data: bytes) -> OpenParagraph | None:
+        if event.name not in ("si", "is") or not event.space.endswith(_SHEET):
+            return super()._opened(event, data)
+        if event.name == "si":
+            self._strings += 1
+            if self._strings not in self._cells:
+                return None
+        self._refuse_other_encodings(data)
+        return CellText(event, data)
+
+    def _place(self, name: str, count: int) -> str:
+        if name in self._titles:
+            return f"{self.path}:{self._titles[name]}!{self._position}"
+        if name in self._shared:
+            return f"{self.path}:{self._cells[self._strings]}"
+        return super()._place(name, count)
