@@ -3,7 +3,7 @@
     python benchmarks/beside_other_work.py
 
 A process trains a small Transformer on all cores, alternately with GCC's OpenMP as it comes and as
-``multihead.cores.wait_briefly`` sets it, alone and with one process that keeps a core busy, in a session of
+``multihead.system.cores.wait_briefly`` sets it, alone and with one process that keeps a core busy, in a session of
 its own as if started from another terminal. Writes bench-beside-other-work.json.
 """
 
@@ -23,7 +23,7 @@ from multihead.run.environment import environment
 WORK = """
 import multihead, sys, time, torch
 from peers.workload import SIZES, VOCAB, batches
-from multihead import hardware
+from multihead.system import hardware
 from multihead.data.batches import FREE
 from multihead.models.transformer import Settings, Transformer
 from multihead.settings import TrainingSettings

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import tyro
 from rich.console import Console
 
-from multihead import hardware
+from multihead.system import hardware
 from multihead import recipe as recipes
 from multihead.generation import Translator
 from multihead.run import Run

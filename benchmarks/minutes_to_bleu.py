@@ -16,7 +16,7 @@ from pathlib import Path
 
 import tyro
 
-from multihead.hardware import usable_cores
+from multihead.system.hardware import usable_cores
 from multihead.run.environment import environment
 
 TEST = "test_2016_flickr"

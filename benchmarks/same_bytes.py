@@ -23,7 +23,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from multihead import native
+from multihead.system import native
 from multihead.run.environment import environment
 
 WORDS = [

@@ -19,7 +19,7 @@ import torch
 import tyro
 
 import multihead
-from multihead import hardware, native
+from multihead.system import hardware, native
 from multihead.run.environment import environment
 from multihead.settings import TrainingSettings
 

@@ -19,7 +19,7 @@ from unittest.mock import patch
 import torch
 import tyro
 
-from multihead import hardware
+from multihead.system import hardware
 from multihead.engines.native import screen
 from multihead.engines.native.screen import FASTER, Screen
 from multihead.generation import Translation, Translator

@@ -25,7 +25,7 @@ from peers.workload import SIZES, VOCAB, batches
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from multihead import hardware, native
+from multihead.system import hardware, native
 from multihead.batch import PairBatch
 from multihead.data.batches import FREE
 from multihead.models.transformer import Settings, Transformer

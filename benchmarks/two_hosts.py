@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from multihead.disk import sha256
+from multihead.system.disk import sha256
 from multihead.run.environment import environment
 
 RESULT = Path(__file__).parents[1] / "results" / "two-hosts.json"

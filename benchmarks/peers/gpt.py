@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import torch
 import tyro
 
-from multihead import hardware
+from multihead.system import hardware
 from multihead import recipe as recipes
 from multihead.batch import TextBatch
 from multihead.models.gpt import GPT

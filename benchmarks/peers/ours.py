@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from worker import Ids, Translate, serve
 
-from multihead import hardware, native
+from multihead.system import hardware, native
 from multihead.engines.choose import LatestStepper
 from multihead.generation import Translator
 from multihead.generation.batching import SourceLine, batch_by_length

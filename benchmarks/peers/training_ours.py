@@ -6,7 +6,8 @@ from typing import Any
 import torch
 from training_worker import serve
 
-from multihead import __version__, hardware, models, native
+from multihead import __version__, models
+from multihead.system import hardware, native
 from multihead.batch import PairBatch
 from multihead.data.batches import Shapes, collate
 from multihead.settings import TrainingSettings

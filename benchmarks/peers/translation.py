@@ -30,7 +30,7 @@ from multihead.errors import UserError
 from multihead.export import ctranslate2
 from multihead.export.ctranslate2 import POSITIONS
 from multihead.export.firefox import exporting as firefox
-from multihead.hardware import has_fast_bf16
+from multihead.system.hardware import has_fast_bf16
 from multihead.nn.positions import sinusoids
 from multihead.run import Run
 from multihead.run.environment import environment

@@ -31,7 +31,6 @@ UNKNOWN = {
     "nn": ("multihead.settings", "multihead.text"),
     "search": ("multihead.settings", "multihead.nn", "multihead.models"),
     "text": ("torch",),
-    "documents": ("torch", "multihead.settings"),
     "scores": ("torch",),
     "training": ("multihead.models",),
     "engines": ("multihead.models",),
@@ -53,7 +52,7 @@ LOOKERS = {
     "export/onnx/graph.py",
     "export/ctranslate2.py",  # optional: the runtime that is exported to
     "models/__init__.py",  # a model is found by its file's name
-    "gpu.py",  # optional: the compiler of the GPU's kernels
+    "system/gpu.py",  # optional: the compiler of the GPU's kernels
     "settings/tasks/__init__.py",  # and so is a task
     "workflows/tasks/__init__.py",
     "workflows/importing.py",  # and what reads somebody else's
@@ -68,9 +67,8 @@ LOOKERS = {
     "api/__init__.py",
     "api/loading.py",
     "training/several.py",  # optional: FSDP2, which takes as long to import as everything else
-    "documents/__init__.py",  # only where a document is read: the readers of all formats
     "workflows/translation_memory.py",
-    "addresses.py",  # optional: the file systems of object stores
+    "system/addresses.py",  # optional: the file systems of object stores
     "text/identify.py",  # optional: the model that identifies languages
     "text/published.py",  # optional: tokenisers that a published figure was made with
 }
@@ -216,7 +214,7 @@ def test_no_module_imports_itself_in_a_circle() -> None:
     assert circle(edges) == []
 
 
-@pytest.mark.parametrize("room", ["text", "documents", "scores", "recipes", "settings", "errors"])
+@pytest.mark.parametrize("room", ["text", "scores", "recipes", "settings", "errors"])
 def test_rooms_of_text_load_no_torch(room: str) -> None:
     """The imports as a process sees them: not even another package imports torch."""
     modules = [_module(file) for file in sources() if file.removesuffix(".py").partition("/")[0] == room]

@@ -18,7 +18,6 @@ from small_transformer import BEGIN, END, PAD, UNKNOWN, VOCABULARY, attentions, 
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from multihead import native
 from multihead.batch import Source
 from multihead.engines.choose import ENGINES, OWN_STEPS, Choice, choose
 from multihead.errors import UserError
@@ -33,6 +32,7 @@ from multihead.nn.score_functions import DotScore, ScoreFunction
 from multihead.nn.ssru import SSRU
 from multihead.search.beam import beam
 from multihead.search.request import Limits
+from multihead.system import native
 
 CPU = torch.device("cpu")
 

@@ -5,7 +5,6 @@ import pytest
 import torch
 from laying_out import noisy_transformer
 
-from multihead import native
 from multihead.attention_maps import record
 from multihead.data.batches import collate
 from multihead.description import EncoderDecoderSpec
@@ -15,6 +14,7 @@ from multihead.engines.native.tensors import in_arrays
 from multihead.generation.native_translator import records
 from multihead.models.transformer import Transformer
 from multihead.nn.description import describe
+from multihead.system import native
 
 pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
 

@@ -18,7 +18,6 @@ from live_pages import in_node, lines, page_parts, reversing, vocabulary
 from numpy.typing import NDArray
 from tokenizers import Tokenizer as Library
 
-from multihead import native
 from multihead.attention_maps import record
 from multihead.batch import PairBatch, Source
 from multihead.errors import UserError
@@ -31,6 +30,7 @@ from multihead.nn.description import EncoderDecoderSpec, describe
 from multihead.nn.feed_forward import FeedForward
 from multihead.search.request import Limits
 from multihead.settings import SearchSettings
+from multihead.system import native
 from multihead.text.tokenizer import Tokenizer
 
 needs_native = pytest.mark.skipif(

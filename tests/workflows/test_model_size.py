@@ -3,9 +3,10 @@
 import pytest
 import torch
 
-from multihead import memory, models
+from multihead import models
 from multihead import recipe as recipes
 from multihead.errors import UserError
+from multihead.system import memory
 from multihead.workflows import model_size
 from multihead.workflows.new_model import new_model
 

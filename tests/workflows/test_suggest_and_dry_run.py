@@ -6,11 +6,12 @@ import torch
 from made_up import sentences
 from watching import Silent
 
-from multihead import hardware, models
+from multihead import models
 from multihead import recipe as recipes
 from multihead.data.prepare import prepare
 from multihead.recipe import Recipe
 from multihead.settings import DataSettings, Settings
+from multihead.system import hardware
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.suggest import Asked, measure, suggest
 from multihead.workflows.suggested_recipe import languages

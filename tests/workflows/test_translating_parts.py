@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from multihead.disk import MAX_BYTES
 from multihead.errors import UserError
+from multihead.system.disk import MAX_BYTES
 from multihead.text.lines import read_lines
 from multihead.workflows import translating_parts
 from multihead.workflows.part import parse_part

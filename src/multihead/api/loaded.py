@@ -11,7 +11,6 @@ from multihead.generation.mask_filler import MaskFiller
 from multihead.generation.picture_classifier import PictureClassifier, PicturePrediction, Views
 from multihead.generation.text_classifier import Text, TextClassifier
 from multihead.generation.text_generator import TextGenerator
-from multihead.hardware import Precision
 from multihead.inspect.drawing_inspection import inspect_drawing
 from multihead.inspect.image_inspection import inspect_image
 from multihead.inspect.page import Page, PageOptions, explore, explore_text, make_page
@@ -26,6 +25,7 @@ from multihead.inspect.text_inspection import (
     inspect_text,
 )
 from multihead.settings.tasks.drawing import SearchSettings as DrawingSettings
+from multihead.system.hardware import Precision
 
 
 class LoadedTranslator(ListsMethods, TextMethods, Translator):

@@ -4,11 +4,12 @@ import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from multihead import plugins, run
+from multihead import run
 from multihead.api.texts import LoadedNativeTranslator
 from multihead.errors import UserError
-from multihead.native_library import Precision
 from multihead.settings import tasks
+from multihead.system import plugins
+from multihead.system.native_library import Precision
 
 if TYPE_CHECKING:
     from multihead.api.loaded import (

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from multihead import plugins
 from multihead import recipe as recipes
 from multihead.api.loading import load
-from multihead.hardware import Precision
 from multihead.inspect.page import Page
 from multihead.inspect.report import RunComparison, compare_page
 from multihead.run import Run
+from multihead.system import plugins
+from multihead.system.hardware import Precision
 from multihead.workflows import evaluate as measuring
 from multihead.workflows.compare import comparable_runs, compare_runs, requested_tests
 from multihead.workflows.compared_numbers import to_dict

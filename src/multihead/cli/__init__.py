@@ -18,9 +18,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from multihead import plugins
 from multihead.errors import UserError
-from multihead.imports import uncollected
+from multihead.system import plugins
+from multihead.system.imports import uncollected
 
 INTERRUPTED, BROKEN_PIPE, BAD_INPUT = 130, 141, 2
 """Exit codes: those of a shell for SIGINT and SIGPIPE, and that of an error the user can fix."""
@@ -197,7 +197,7 @@ def run_command(name: str, arguments: list[str]) -> int:
         raise UserError(f"{error.name} is not installed", place=f"multihead {name}", remedy=remedy) from error
     gc.freeze()  # imported objects stay alive: scanning them repeatedly took 7 % of a translation's time
     if "torch" in sys.modules:  # a command that computes
-        importlib.import_module("multihead.hardware").use_threads()
+        importlib.import_module("multihead.system.hardware").use_threads()
     return command(arguments)
 
 

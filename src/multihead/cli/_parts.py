@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from multihead import native_library, run
+from multihead import run
 from multihead.cli import _console
 from multihead.cli._effect import refuse_options
 from multihead.cli._writing import write_bytes
@@ -16,6 +16,7 @@ from multihead.generation.translation import Translation
 from multihead.run.names import WEIGHTS
 from multihead.run.search_record import SearchRecord
 from multihead.settings import SearchSettings
+from multihead.system import native_library
 from multihead.workflows.part import parse_part
 from multihead.workflows.translating_parts import Parts
 

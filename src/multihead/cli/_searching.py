@@ -5,10 +5,11 @@ from typing import Annotated
 
 import tyro
 
-from multihead import native_library, run
 from multihead import recipe as recipes
+from multihead import run
 from multihead.run.search_record import SearchRecord
 from multihead.settings import SearchSettings
+from multihead.system import native_library
 
 Precision = Annotated[
     native_library.Precision,

@@ -27,7 +27,7 @@ from multihead.cli import _console, _options
 from multihead.cli._writing import in_blocks, same_file, write
 from multihead.data.cleaning.sample import doubts
 from multihead.errors import UserError
-from multihead.terminal import escape_unprintable
+from multihead.system.terminal import escape_unprintable
 from multihead.text.languages import canonical
 from multihead.text.lines import file_kind
 from multihead.workflows.aligning import Alignment, Pair, align

@@ -24,7 +24,7 @@ from multihead.cli._corpus import CorpusOptions
 from multihead.cli._writing import in_blocks, same_file, write
 from multihead.data.cleaning.verdicts import judge
 from multihead.errors import UserError
-from multihead.terminal import escape_unprintable
+from multihead.system.terminal import escape_unprintable
 from multihead.text.lines import file_kind, read_lines
 from multihead.workflows.cleaning import Cleaned, clean
 from multihead.workflows.dual_cross_entropy import judged_by_translators

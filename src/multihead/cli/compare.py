@@ -25,9 +25,9 @@ from multihead.cli._counting import counted
 from multihead.cli._effect import FILE_READING, SEARCH_OF_THE_BEST
 from multihead.errors import UserError
 from multihead.inspect.report import RunComparison, RunFacts, TestSetResults, compare_page
-from multihead.progress import OnProgress
 from multihead.run import files
 from multihead.scores import Comparison, format_perplexity
+from multihead.system.progress import OnProgress
 from multihead.workflows.compare import comparable_runs, compare_runs, requested_tests
 from multihead.workflows.compared_numbers import to_dict
 from multihead.workflows.evaluate import named_sources

@@ -23,7 +23,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from multihead import hardware, models
+from multihead import models
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.cli.train import summary
 from multihead.errors import UserError
@@ -31,6 +31,7 @@ from multihead.generation import Translator
 from multihead.recipe import SECTION_NAMES
 from multihead.run import Run
 from multihead.run.files import check_place
+from multihead.system import hardware
 from multihead.workflows.distillation_table import Row, distillation_table
 from multihead.workflows.distilling import (
     Corpus,

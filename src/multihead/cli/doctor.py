@@ -23,9 +23,7 @@ import tyro
 from rich.table import Table
 from torch import nn
 
-from multihead import hardware, native
 from multihead.cli import _console, _options
-from multihead.cores import usable_cores
 from multihead.engines.choose import OWN_STEPS, choose
 from multihead.export.ctranslate2 import not_expressible
 from multihead.generation.loading import native_record
@@ -35,6 +33,8 @@ from multihead.run import Run
 from multihead.run.environment import PACKAGES
 from multihead.run.verify import checksums
 from multihead.search.consistency import drawing_inconsistency, example, inconsistency, text_inconsistency
+from multihead.system import hardware, native
+from multihead.system.cores import usable_cores
 
 OPTIONAL = {
     "ctranslate2": "`export --to ctranslate2`: pip install 'multihead[export]'",

@@ -26,7 +26,6 @@ from typing import Annotated, Literal
 import tyro
 from rich.console import Console
 
-from multihead import hardware
 from multihead import recipe as recipes
 from multihead.cli import _console, _directions, _evaluate_tasks, _options
 from multihead.cli._counting import counted
@@ -40,6 +39,7 @@ from multihead.generation.confidence import NAME
 from multihead.run import Run
 from multihead.scores import Comparison
 from multihead.settings import tasks
+from multihead.system import hardware
 from multihead.text.published import tokeniser
 from multihead.workflows.evaluate import (
     Evaluation,

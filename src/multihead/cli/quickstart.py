@@ -17,7 +17,7 @@ from typing import Literal
 
 from rich.console import Console
 
-from multihead import models, plugins
+from multihead import models
 from multihead import recipe as recipes
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.cli._counting import counted
@@ -29,6 +29,7 @@ from multihead.inspect import heatmap, terminal_curves
 from multihead.recipe import SECTION_NAMES, Recipe
 from multihead.run import Run
 from multihead.settings import Settings, tasks
+from multihead.system import plugins
 from multihead.text import numbers
 from multihead.workflows.compare import alignment
 from multihead.workflows.equal_size import settings_of_equal_size

@@ -26,7 +26,6 @@ from typing import Annotated, Literal
 import tyro
 import uvicorn
 
-from multihead import memory
 from multihead.cli import _console, _options
 from multihead.cli._effect import SEARCH_OF_THE_BEST
 from multihead.cli._searching import Precision, search_settings
@@ -44,6 +43,7 @@ from multihead.serve.logs import json_log, no_log
 from multihead.serve.metrics import Metrics
 from multihead.serve.queued import QueuedTranslator
 from multihead.serve.service import Direction, Service
+from multihead.system import memory
 from multihead.text.terms import Glossary
 from multihead.workflows.translating_documents import Request, translate_document
 from multihead.workflows.without_effect import refuse_other_methods

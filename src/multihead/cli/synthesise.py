@@ -18,12 +18,12 @@ from typing import Annotated
 
 import tyro
 
-from multihead import hardware
 from multihead.cli import _console, _directions, _options
 from multihead.cli._searching import Precision, search_settings
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.run import Run
+from multihead.system import hardware
 from multihead.text.lines import STDIN
 from multihead.workflows.progress_display import ProgressDisplay
 from multihead.workflows.synthesis import languages_of, synthesise

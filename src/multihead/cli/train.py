@@ -18,13 +18,13 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
-from multihead import parallel, plugins
 from multihead.cli import INTERRUPTED, _console, _options, evaluate
 from multihead.cli._dry_run import show
 from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES, Recipe
 from multihead.run import Run
 from multihead.settings import Settings, tasks
+from multihead.system import parallel, plugins
 from multihead.training import Outcome
 from multihead.training.ending import BOUND
 from multihead.training.longer import way_on

@@ -36,7 +36,6 @@ from typing import Annotated, Literal
 import tyro
 from multihead_documents import KINDS, TABLES, conversion
 
-from multihead import memory
 from multihead.cli import _console, _directions, _options
 from multihead.cli._effect import refuse_options
 from multihead.cli._parts import join_parts, open_parts, translate_part
@@ -56,6 +55,7 @@ from multihead.generation.loading import load_translator
 from multihead.generation.text_translator import TextTranslator
 from multihead.generation.translation import Output, Translation
 from multihead.settings import SearchSettings
+from multihead.system import memory
 from multihead.text.corpus import read_lines
 from multihead.text.terms import Glossary
 from multihead.workflows.translating_documents import Request, default_output

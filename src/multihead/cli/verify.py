@@ -27,7 +27,7 @@ from multihead.run import Run
 from multihead.run.lock import Lock
 from multihead.run.sealing import seal
 from multihead.run.verify import UNCOVERED, UNSUMMED, WHOLE, Row, verify
-from multihead.terminal import escape_unprintable
+from multihead.system.terminal import escape_unprintable
 
 DAMAGE = 1
 

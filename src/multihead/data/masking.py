@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from multihead import randomness
 from multihead.data.plan import Indices
 from multihead.data.text_batches import Parts, as_input
+from multihead.system import randomness
 from multihead.text.masking import mask_id
 from multihead.text.tokenizer import Tokenizer
 from multihead.text_batch import MaskedBatch

@@ -10,9 +10,9 @@ from multihead_documents.markup import Markup, Tag
 from multihead_documents.parallel import read_pairs as read_document
 from multihead_documents.subtitle_pairs import subtitle_pairs
 
-from multihead.addresses import located
 from multihead.errors import UserError
 from multihead.settings import DataSettings
+from multihead.system.addresses import located
 from multihead.text import corpus
 from multihead.text.lines import STDIN
 from multihead.text.symbols import PAIRS, PLACEHOLDERS, STANDALONE, escape

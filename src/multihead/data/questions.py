@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from multihead import randomness
 from multihead.data import key_values
 from multihead.data.hashes import file_sha256
 from multihead.data.held_out_texts import held_out_texts
@@ -23,9 +22,10 @@ from multihead.data.question_windows import (
     windows,
 )
 from multihead.errors import UserError
-from multihead.progress import OnProgress
 from multihead.settings.tasks.masked import TokenizerSettings
 from multihead.settings.tasks.spans import DataSettings
+from multihead.system import randomness
+from multihead.system.progress import OnProgress
 from multihead.text.masking import learn, with_mask
 from multihead.text.questions import Question, answer_start, read_questions
 from multihead.text.tokenizer import Tokenizer

@@ -10,16 +10,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from multihead import randomness
 from multihead.data.hashes import file_sha256
 from multihead.data.held_out_texts import held_out_texts
 from multihead.data.pictures.random_numbers import Uniform
 from multihead.data.plan import Indices, Lengths
 from multihead.data.text_batches import as_input
 from multihead.errors import UserError
-from multihead.progress import OnProgress
 from multihead.settings.tasks.masked import TokenizerSettings
 from multihead.settings.tasks.tagging import DataSettings
+from multihead.system import randomness
+from multihead.system.progress import OnProgress
 from multihead.text.conll import TaggedSentence, read_conll
 from multihead.text.masking import learn, with_mask
 from multihead.text.tokenizer import Tokenizer

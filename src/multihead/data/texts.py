@@ -7,16 +7,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from multihead.addresses import located
 from multihead.data import same_words
 from multihead.data.build_cache import cached_build
 from multihead.data.hashes import file_sha256
 from multihead.data.held_out_texts import held_out_texts
 from multihead.data.store import StoreWriter, TokenStore
-from multihead.disk import cache_root
 from multihead.errors import UserError
-from multihead.progress import OnProgress
 from multihead.settings.tasks import classification, masked
+from multihead.system.addresses import located
+from multihead.system.disk import cache_root
+from multihead.system.progress import OnProgress
 from multihead.text.masking import learn, with_mask
 from multihead.text.tables import Example, read_labelled, read_texts
 from multihead.text.tokenizer import Tokenizer

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from multihead import randomness
 from multihead.batch import TextBatch
 from multihead.data.packed import Ids
 from multihead.data.plan import Indices, shuffled
 from multihead.data.stream import START, Position, Stream
 from multihead.errors import UserError
+from multihead.system import randomness
 
 
 class WindowStream(Stream[TextBatch]):

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from multihead import disk
 from multihead.errors import UserError
 from multihead.run import files
+from multihead.system import disk
 
 
 def write_folder(folder: Path, fill: Callable[[Path], object]) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from multihead import disk
 from multihead.errors import UserError
+from multihead.system import disk
 
 NAME = "export.json"
 FORMAT = 1

@@ -9,18 +9,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from multihead import hardware
 from multihead.attention_maps.calls import evaluating
 from multihead.data.plan import batch_by_length
 from multihead.data.question_windows import Encoded, Window, encode_question, window_parts, windows
 from multihead.data.text_batches import as_input
 from multihead.errors import UserError
 from multihead.generation.rows_alone import RowsAlone
-from multihead.hardware import Precision
 from multihead.models.bert_spans import best_spans
 from multihead.run import Run
 from multihead.scores.answers import AnswerScores, answer_scores
 from multihead.settings.tasks.spans import DataSettings
+from multihead.system import hardware
+from multihead.system.hardware import Precision
 from multihead.text.questions import Question, shortened
 from multihead.text.tokenizer import Tokenizer
 from multihead.text_batch import Input

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from multihead.native_library import Array
 from multihead.search.phrase import Phrase
+from multihead.system.native_library import Array
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from multihead.stored import stored
+from multihead.system.stored import stored
 
 NAME = "confidence.json"
 FORMAT = 1

@@ -6,11 +6,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from multihead import native_library
 from multihead.errors import UserError
 from multihead.generation.line_translator import LineTranslator
 from multihead.generation.native_translator import NativeTranslator
 from multihead.run.search_record import NAME, SearchRecord
+from multihead.system import native_library
 
 GPUS = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/kfd")
 """Files that a system with a GPU for PyTorch has; a Mac has one without them."""
@@ -51,7 +51,7 @@ def device_type(*folders: str | Path, device: str = "auto") -> str:
     """
     if native_record(*folders, device=device) is not None:
         return "cpu"
-    found: str = importlib.import_module("multihead.hardware").pick_device(device).type
+    found: str = importlib.import_module("multihead.system.hardware").pick_device(device).type
     return found
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from multihead import hardware
 from multihead.attention_maps.calls import evaluating
 from multihead.data.text_batches import as_input
 from multihead.errors import UserError
-from multihead.hardware import Precision
 from multihead.run import Run
+from multihead.system import hardware
+from multihead.system.hardware import Precision
 from multihead.text.masking import MASK, encode_masked, mask_id
 from multihead.text.tokenizer import Tokenizer
 

@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from multihead import hardware
 from multihead.attention_maps.calls import evaluating
 from multihead.data.masking import MaskedBatches
 from multihead.data.text_batches import SPECIALS, evaluation_batches
@@ -20,6 +19,7 @@ from multihead.errors import UserError
 from multihead.nn.losses import validated
 from multihead.run import Run
 from multihead.settings.tasks.masked import DataSettings
+from multihead.system import hardware
 from multihead.text.tables import read_texts
 from multihead.text.tokenizer import Tokenizer
 

@@ -14,7 +14,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from multihead import native_library
 from multihead.attention_maps.records import AttentionRecord
 from multihead.engines.native.model import NativeModel
 from multihead.engines.native.source_attention import SourceAttention
@@ -23,12 +22,13 @@ from multihead.errors import UserError
 from multihead.generation.batching import SourceLine, padded
 from multihead.generation.directions import Directions
 from multihead.generation.line_translator import LineTranslator
-from multihead.native_library import Array, Format
 from multihead.run.search_record import SearchRecord
 from multihead.search.outputs import Hypothesis
 from multihead.search.phrase_search import search_phrases
 from multihead.search.plain import BeamRequest, Limits, check_n_best
 from multihead.settings import SearchSettings
+from multihead.system import native_library
+from multihead.system.native_library import Array, Format
 
 FORMATS: dict[str, Format] = {"fp32": "float32", "bf16": "bfloat16", "int8": "int8"}
 """Formats of matrix products by precision; "auto" is bf16 where the processor multiplies it."""

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from multihead import hardware, randomness
 from multihead.attention_maps.calls import evaluating
 from multihead.data.pictures.listing import Listing
 from multihead.data.pictures.opening import Form, fitted, open_picture
@@ -17,6 +16,7 @@ from multihead.data.pictures.prepare import class_names, numbers_of
 from multihead.data.pictures.sets import SetMaker
 from multihead.errors import UserError
 from multihead.run import Run
+from multihead.system import hardware, randomness
 
 BATCH = 64
 """Sets computed together."""

@@ -11,13 +11,13 @@ import torch.nn.functional as F
 from PIL import Image
 from torch import Tensor, nn
 
-from multihead import hardware
 from multihead.data.pictures.listing import Listing
 from multihead.data.pictures.opening import Form, fitted, open_picture
 from multihead.data.pictures.prepare import numbers_of
 from multihead.generation.rows_alone import RowsAlone
 from multihead.run import Run
 from multihead.scores.classes import ClassScores, class_scores
+from multihead.system import hardware
 
 BATCH = 64
 """Pictures in a batch."""

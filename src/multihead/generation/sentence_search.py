@@ -12,9 +12,9 @@ from multihead.generation.loops import loops
 from multihead.generation.requirements import required
 from multihead.generation.text_results import PlacedTerm, SentenceTranslation
 from multihead.generation.translation import Output, Translation
-from multihead.progress import OnCount
 from multihead.search.phrase import Phrase
 from multihead.settings import SearchSettings
+from multihead.system.progress import OnCount
 from multihead.text import symbols
 from multihead.text.changed_kinds import lost_digits
 from multihead.text.marked_view import MarkedView

@@ -9,16 +9,16 @@ import numpy as np
 import torch
 from torch import nn
 
-from multihead import hardware
 from multihead.attention_maps.calls import evaluating
 from multihead.data.plan import batch_by_length
 from multihead.data.tagged import Encoded, encode_words, tagged_batch
 from multihead.errors import UserError
 from multihead.generation.rows_alone import RowsAlone
-from multihead.hardware import Precision
 from multihead.run import Run
 from multihead.scores.classes import ClassScores, class_scores
 from multihead.scores.spans import SpanScores, are_spans, span_scores
+from multihead.system import hardware
+from multihead.system.hardware import Precision
 from multihead.text.conll import TaggedSentence
 from multihead.text.tokenizer import Tokenizer
 

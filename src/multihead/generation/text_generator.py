@@ -7,17 +7,17 @@ from typing import Any, Protocol, Self, cast
 import torch
 from torch import Tensor, nn
 
-from multihead import hardware, randomness
 from multihead.attention_maps.calls import evaluating
 from multihead.batch import Source
 from multihead.errors import UserError
-from multihead.hardware import Precision
 from multihead.run import Run
 from multihead.search.consistency import text_inconsistency, warn
 from multihead.search.distribution import log_normaliser
 from multihead.search.sampling import draw, uniform
 from multihead.search.stepper import Stepper
 from multihead.settings.tasks.language import SearchSettings
+from multihead.system import hardware, randomness
+from multihead.system.hardware import Precision
 from multihead.text.lossless import unknown_characters
 from multihead.text.tokenizer import Tokenizer
 

@@ -10,15 +10,15 @@ import numpy as np
 import torch
 from torch import nn
 
-from multihead import hardware
 from multihead.attention_maps.calls import evaluating
 from multihead.data.packed import Ids, encoded
 from multihead.data.windows import evaluation_batches
 from multihead.errors import UserError
-from multihead.hardware import Precision
 from multihead.nn.losses import validated
 from multihead.run import Run
 from multihead.settings.tasks.language import DataSettings
+from multihead.system import hardware
+from multihead.system.hardware import Precision
 from multihead.text.documents import read_blocks
 from multihead.text.tokenizer import Tokenizer
 

@@ -9,7 +9,6 @@ from typing import Self
 import torch
 from torch import nn
 
-from multihead import hardware
 from multihead.attention_maps import record
 from multihead.attention_maps.calls import evaluating
 from multihead.attention_maps.records import AttentionRecord
@@ -23,13 +22,14 @@ from multihead.generation.recording import record_search
 from multihead.generation.scoring import token_log_probabilities
 from multihead.generation.searching import collate_sources, search
 from multihead.generation.translation import PairScore
-from multihead.hardware import Precision
-from multihead.progress import OnCount
 from multihead.run.folder import Run
 from multihead.search.consistency import example
 from multihead.search.ensemble import Ensemble
 from multihead.search.outputs import Hypothesis
 from multihead.settings import SearchSettings
+from multihead.system import hardware
+from multihead.system.hardware import Precision
+from multihead.system.progress import OnCount
 from multihead.text.tokenizer import Tokenizer
 
 GPU_BATCH_FACTOR = 8

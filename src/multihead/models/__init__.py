@@ -3,8 +3,8 @@
 A model's module defines ``Settings`` (a ``multihead.settings.Settings``) and ``Model``, an ``nn.Module`` made
 from them; unless it translates, also ``TASK``, its task (``multihead.settings.tasks``). A model from outside
 the package is the same module: an entry point of the group ``multihead.models``, or a Python file that the
-user names (``multihead.plugins``); its ``TASK`` may be the path of a Python file, relative to its folder.
-Modules are imported on first use.
+user names (``multihead.system.plugins``); its ``TASK`` may be the path of a Python file, relative to its
+folder. Modules are imported on first use.
 """
 
 import difflib
@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from multihead import plugins
 from multihead.errors import UserError
+from multihead.system import plugins
 
 DEFAULT_TASK = "translation"
 """The task of a model whose module has no ``TASK``."""

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from multihead import disk, models, plugins, recipes
+from multihead import models, recipes
 from multihead.errors import UserError
 from multihead.recipe.sections import SECTION_NAMES
-from multihead.safe_parsing import TooLargeError, parse_toml
+from multihead.system import disk, plugins
+from multihead.system.safe_parsing import TooLargeError, parse_toml
 
 LINES_SEARCHED = 1000
 """Errors name the line in files of up to this many lines, because the search takes quadratic time."""

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from multihead import models, plugins
+from multihead import models
 from multihead.errors import UserError
 from multihead.settings import Settings, tasks
+from multihead.system import plugins
 
 M_co = TypeVar("M_co", bound=Settings, covariant=True)
 

@@ -11,9 +11,9 @@ import torch
 from annotated_types import Len
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from multihead import native
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
+from multihead.system import native
 
 PACKAGES = ("multihead", "torch", "numpy", "tokenizers", "safetensors", "sacrebleu")
 FLAGS = ("avx2", "avx512f", "avx512_bf16", "amx_tile", "amx_bf16", "bf16", "sve")

@@ -15,7 +15,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from multihead import models, plugins
+from multihead import models
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import Recipe
@@ -30,6 +30,7 @@ from multihead.run.names import ENVIRONMENT, MODEL, RECIPE, WEIGHTS
 from multihead.run.origin import Origin, fingerprint, identity
 from multihead.run.records import Records
 from multihead.settings import Settings, tasks
+from multihead.system import plugins
 from multihead.text.tokenizer import Tokenizer
 
 STATE_MODEL = "model."

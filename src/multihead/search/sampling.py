@@ -10,7 +10,6 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from multihead import randomness
 from multihead.batch import Source
 from multihead.search.branching import Continuations
 from multihead.search.constraints import Constraint
@@ -20,6 +19,7 @@ from multihead.search.observer import Observer
 from multihead.search.request import DEFAULT, Limits
 from multihead.search.rollout import rollout
 from multihead.search.stepper import State, Stepper
+from multihead.system import randomness
 
 S = TypeVar("S", bound=State)
 

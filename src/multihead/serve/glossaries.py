@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
-from multihead import disk
 from multihead.errors import UserError
 from multihead.run import files
 from multihead.serve.refusal import RefusedError
+from multihead.system import disk
 from multihead.text.languages import primary
 from multihead.text.terms import Glossary, Term
 

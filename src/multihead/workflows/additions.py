@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from multihead.addresses import absolute
 from multihead.data.pairs import Pair, read_pairs
 from multihead.data.prepare import prepare
 from multihead.data.selection import TRAIN, VALID, select
@@ -13,6 +12,7 @@ from multihead.generation import Translator
 from multihead.recipe import Recipe
 from multihead.run import Run, files
 from multihead.settings import DataSettings, Settings
+from multihead.system.addresses import absolute
 from multihead.training import Outcome
 from multihead.workflows.progress_display import ProgressDisplay, reasons
 from multihead.workflows.resolve_recipe import resolve_recipe

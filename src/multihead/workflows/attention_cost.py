@@ -23,7 +23,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from multihead import disk, hardware
 from multihead.nn import attention
 from multihead.nn.description import WindowSpec
 from multihead.nn.linear_attention import LinearAttention
@@ -33,7 +32,8 @@ from multihead.nn.reformer import LSHAttention, buckets_for
 from multihead.nn.window import WindowAttention
 from multihead.run import files
 from multihead.run.environment import environment
-from multihead.safe_parsing import parse_json
+from multihead.system import disk, hardware
+from multihead.system.safe_parsing import parse_json
 
 HEADS, WIDTH, REACH, PROJECTED, ROUNDS, CHUNK = 4, 64, 64, 256, 4, 64
 """Heads and their width; half a window of 129; Linformer's k; Reformer's hash rounds and chunk."""

@@ -10,7 +10,7 @@ import numpy as np
 from multihead.data.cleaning.sample import NOTHING_IN_COMMON
 from multihead.data.cleaning.verdicts import EXPLANATION, REASONS, Judgement, Reason, judge
 from multihead.errors import UserError
-from multihead.progress import OnProgress
+from multihead.system.progress import OnProgress
 
 EXAMPLES = 3
 """Dropped pairs that a report shows of each reason."""

@@ -14,10 +14,10 @@ from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.inspect import inspect_sentence
 from multihead.inspect.report import Example, RunComparison, RunFacts, RunScores, TestSetResults, facts
-from multihead.progress import OnProgress
 from multihead.run import Run
 from multihead.run.names import WEIGHTS
 from multihead.scores import against_first, by_length, sentence_chrf
+from multihead.system.progress import OnProgress
 from multihead.workflows.evaluate import (
     Evaluation,
     TestSet,

@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 
 from multihead.generation import Translator
-from multihead.progress import OnProgress
 from multihead.run import Run
 from multihead.run.names import WEIGHTS
+from multihead.system.progress import OnProgress
 from multihead.workflows.evaluate import TestSet, compare, evaluate, read_test_set
 from multihead.workflows.new_model import size_of
 

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from multihead import recipe as recipes
-from multihead.addresses import is_address, located
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 from multihead.generation import Translator
-from multihead.progress import OnProgress
 from multihead.recipe import Recipe
 from multihead.run import Run, files
 from multihead.run.names import WEIGHTS
 from multihead.scores.bleu import sentence_bleu
 from multihead.settings import DataSettings, SearchSettings, Settings
+from multihead.system.addresses import is_address, located
+from multihead.system.progress import OnProgress
 from multihead.text.corpus import read_pairs
 from multihead.text.lines import read_lines
 from multihead.workflows.additions import CORPUS, plain_copy

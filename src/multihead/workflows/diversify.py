@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from multihead import disk
-from multihead.addresses import located
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.recipe import Recipe
 from multihead.run import files
 from multihead.settings import Settings
+from multihead.system import disk
+from multihead.system.addresses import located
 from multihead.text.corpus import read_lines
 from multihead.workflows.additions import CORPUS, Corpus, plain_copy, train_part, turned, way, without_files
 from multihead.workflows.evaluate import Evaluation, TestSet, evaluate, read_test_set

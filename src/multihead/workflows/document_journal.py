@@ -14,8 +14,8 @@ from typing import IO, Any, Self
 
 from multihead_documents.markup import Markup, Tag
 
-from multihead import disk
 from multihead.errors import UserError
+from multihead.system import disk
 
 FORMAT = 1
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import torch
 
-from multihead import hardware
 from multihead.data.stream import Position
 from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import Settings
+from multihead.system import hardware
 from multihead.training import optimizers, space
 from multihead.training.cuda_graphs import make_updater
 from multihead.workflows.new_model import new_model

@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 from multihead.data.corpora import corpora, place, several
 from multihead.data.hashes import contamination
 from multihead.data.pairs import read_pairs
-from multihead.disk import cache_root
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.generation.calibration import calibration_error, raw_scores
 from multihead.generation.confidence import Calibration
-from multihead.progress import OnCount
 from multihead.run import Run
 from multihead.scores import (
     Comparison,
@@ -29,6 +27,8 @@ from multihead.scores import (
     word_error_rate,
 )
 from multihead.settings import DataSettings, SearchSettings
+from multihead.system.disk import cache_root
+from multihead.system.progress import OnCount
 from multihead.text.languages import closest
 from multihead.text.perturb import Perturbation, perturb
 from multihead.text.published import Tokenise

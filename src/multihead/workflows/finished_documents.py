@@ -12,9 +12,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
-from multihead import disk
 from multihead.errors import UserError
 from multihead.run.files import write_text
+from multihead.system import disk
 from multihead.workflows.document_journal import Journal
 
 RECORD = ".multihead-translated.jsonl"

@@ -18,12 +18,12 @@ import torch.nn.functional as F
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
-from multihead import randomness
 from multihead.inspect import figures
 from multihead.inspect.figures import BLUE, GREEN, INK, ORANGE
 from multihead.nn import MultiHeadAttention, SinusoidalPositions, masks
 from multihead.nn.cells import ELMAN, GRU, LSTM, Cell
 from multihead.nn.recurrent import RecurrentStack
+from multihead.system import randomness
 
 SYMBOLS, NOISE = 8, 8
 """Number of symbols to remember, and of those to ignore."""

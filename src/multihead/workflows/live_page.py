@@ -13,7 +13,6 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
-from multihead.addresses import located
 from multihead.data.pictures.opening import Form, as_picture, fitted, open_picture
 from multihead.errors import UserError
 from multihead.export import manifest
@@ -23,6 +22,7 @@ from multihead.inspect.live import Blocks, assemble
 from multihead.inspect.page import Page
 from multihead.inspect.page.shell import asset
 from multihead.run import Run
+from multihead.system.addresses import located
 from multihead.text.lines import read_lines
 from multihead.workflows.calibration import calibration_lines
 

@@ -10,9 +10,9 @@ import torch
 
 from multihead import models
 from multihead.errors import UserError
-from multihead.memory import free_memory
 from multihead.recipe import Recipe
 from multihead.settings import Settings
+from multihead.system.memory import free_memory
 
 BYTES = {"cpu": 8, "elsewhere": 4}
 """A weight in float32, and its gradient where the model trains in this memory: the least that it takes."""

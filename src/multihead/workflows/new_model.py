@@ -5,12 +5,13 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from multihead import models, randomness
+from multihead import models
 from multihead.errors import UserError
 from multihead.nn.unfilled import Unfilled
 from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import Settings
+from multihead.system import randomness
 from multihead.training.unfit import refuse_unfit
 from multihead.training.unsaved import refuse_drawn
 from multihead.workflows import model_size

@@ -13,11 +13,11 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.text import Text
 from torch import nn
 
-from multihead import hardware, plugins
 from multihead.recipe import Recipe
 from multihead.recipe.values import spelled
 from multihead.settings import Settings, tasks
-from multihead.terminal import escape_unprintable
+from multihead.system import hardware, plugins
+from multihead.system.terminal import escape_unprintable
 
 LINE_SECONDS = 10.0
 """Seconds between two plain lines about one stage of preparation."""

@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from multihead import recipe as recipes
-from multihead.addresses import absolute
 from multihead.data.corpora import Corpus, corpora
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import Settings
+from multihead.system.addresses import absolute
 from multihead.text.corpus import check_sides
 from multihead.text.symbols import ALL_STANDARD, STANDARD
 from multihead.workflows.resolve_recipe import DURATION_KEYS

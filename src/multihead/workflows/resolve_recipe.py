@@ -5,11 +5,11 @@ from pathlib import Path
 
 from multihead import models
 from multihead import recipe as recipes
-from multihead.addresses import absolute
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.run import Run
 from multihead.settings import Settings
+from multihead.system.addresses import absolute
 from multihead.workflows.suggest import (
     MUON_RATE_FACTOR,
     Asked,

@@ -7,10 +7,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from multihead import disk
 from multihead.errors import UserError
-from multihead.progress import OnProgress
 from multihead.run import files
+from multihead.system import disk
+from multihead.system.progress import OnProgress
 
 BLOCK = 1024
 """Lines of a block."""

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from multihead import disk
 from multihead.errors import UserError
 from multihead.run import files
+from multihead.system import disk
 from multihead.text.lines import is_compressed, lines_of
 
 CHUNK = 1 << 22

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 import torch
 from torch import nn
 
-from multihead import hardware, parallel
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 from multihead.generation.recording import record_run
@@ -22,6 +21,7 @@ from multihead.run.files import check_place
 from multihead.run.following import FollowingRun
 from multihead.run.names import WEIGHTS
 from multihead.settings import OptimisationSettings, Settings
+from multihead.system import hardware, parallel
 from multihead.training import Observer as TrainingObserver
 from multihead.training import Outcome, Training, space
 from multihead.training.longer import go_back

@@ -16,9 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from multihead import disk
 from multihead.errors import UserError
 from multihead.run import files
+from multihead.system import disk
 from multihead.workflows.part import part_of
 from multihead.workflows.text_blocks import TextBlocks, find_blocks, from_json, to_json
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from multihead.errors import UserError
-from multihead.separators import SAMPLED, separator
+from multihead.text.separators import SAMPLED, separator
 from multihead_documents.markup import Markup
 from multihead_documents.plain_text import one_line
 from multihead_documents.reading import Text

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import langcodes
 
-from multihead import disk
 from multihead.errors import UserError
+from multihead.system import disk
 from multihead_documents.markup import Markup, Tag, faults
 from multihead_documents.segment import Segment, Translation
 

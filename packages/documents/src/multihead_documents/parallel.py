@@ -10,8 +10,8 @@ from typing import IO, NamedTuple, cast
 
 import zstandard
 
-from multihead import disk
 from multihead.errors import UserError
+from multihead.system import disk
 from multihead_documents import kind_of
 from multihead_documents.document import Document, best_language, languages_match
 from multihead_documents.inline import trimmed

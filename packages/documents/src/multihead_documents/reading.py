@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from multihead import disk
-from multihead.encodings import likely
 from multihead.errors import UserError
+from multihead.system import disk
+from multihead.text.encodings import likely
 from multihead_documents.splice import Span
 
 MAX_BYTES = 64 << 20

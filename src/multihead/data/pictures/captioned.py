@@ -23,11 +23,11 @@ from multihead.data.pictures.prepare import CHANNELS
 from multihead.data.pictures.shapes import draw_shapes
 from multihead.data.pictures.store import PictureStore, PictureWriter
 from multihead.data.plan import shuffled
-from multihead.disk import cache_root
 from multihead.errors import UserError
-from multihead.progress import OnProgress
 from multihead.settings import TokenizerSettings as Vocabulary
 from multihead.settings.tasks.drawing import DataSettings, TokenizerSettings
+from multihead.system.disk import cache_root
+from multihead.system.progress import OnProgress
 from multihead.text.delimited import read_table
 from multihead.text.tables import rows as rows_below
 from multihead.text.tokenizer import Tokenizer

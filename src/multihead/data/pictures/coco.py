@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead import disk
 from multihead.errors import UserError
-from multihead.safe_parsing import parse_json
+from multihead.system import disk
+from multihead.system.safe_parsing import parse_json
 
 MAX_BYTES = 1 << 28
 MAX_VALUES = 20_000_000

@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead import randomness
 from multihead.data.pictures.random_numbers import Uniform
+from multihead.system import randomness
 
 SIZE = 20
 """Height and width of an image in pixels."""

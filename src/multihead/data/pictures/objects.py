@@ -10,7 +10,6 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from multihead import randomness
 from multihead.batch import SceneBatch
 from multihead.data.build_cache import cached_build
 from multihead.data.pictures.coco import Annotated, CocoSet, read_coco
@@ -22,10 +21,11 @@ from multihead.data.pictures.scenes import PictureStencils, Scene, SceneMaker, S
 from multihead.data.pictures.store import PictureStore, PictureWriter
 from multihead.data.plan import shuffled
 from multihead.data.store import BrokenStoreError
-from multihead.disk import cache_root
 from multihead.errors import UserError
-from multihead.progress import OnProgress
 from multihead.settings.tasks.detection import DataSettings
+from multihead.system import randomness
+from multihead.system.disk import cache_root
+from multihead.system.progress import OnProgress
 
 VERSION = 1
 """Increases when the same images are prepared differently."""

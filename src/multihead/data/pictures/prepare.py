@@ -13,10 +13,10 @@ from multihead.data.pictures.listing import ArrayListing, Listing, listed
 from multihead.data.pictures.opening import Form, channels_of, fitted
 from multihead.data.pictures.store import PictureStore, PictureWriter
 from multihead.data.plan import shuffled
-from multihead.disk import cache_root
 from multihead.errors import UserError
-from multihead.progress import OnProgress
 from multihead.settings.tasks.pictures import DataSettings
+from multihead.system.disk import cache_root
+from multihead.system.progress import OnProgress
 
 VERSION = 1
 """Increases when the same images are prepared differently."""

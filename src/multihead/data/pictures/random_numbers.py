@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead import randomness
+from multihead.system import randomness
 
 Uniforms = NDArray[np.float64]
 """Uniform random numbers in [0, 1), (B, N)."""

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from multihead import randomness
 from multihead.data.pictures.random_numbers import Uniform
 from multihead.data.pictures.shapes import SHAPES
+from multihead.system import randomness
 
 NAMES = ("circle", "square", "triangle", "cross", "star", "ring", "heart", "moon")
 """Shapes that differ in any size and from any side."""

@@ -6,11 +6,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from multihead import randomness
 from multihead.batch import SetBatch
 from multihead.data.pictures.store import PictureStore
 from multihead.data.plan import Indices
 from multihead.errors import UserError
+from multihead.system import randomness
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from multihead.engines.native.packed_linear import packed
 from multihead.engines.parts import keys_of_every_head, stacked
-from multihead.native import FORMATS
 from multihead.nn.description import AttentionSpec, EncoderLayerSpec, LinearSpec, NormSpec
+from multihead.system.native import FORMATS
 
 ALIGNED = 64
 

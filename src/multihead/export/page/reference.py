@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import torch
 
-from multihead import native
 from multihead.batch import Source
 from multihead.engines.transformer import LaidOutTransformer
 from multihead.export.page.weights import as_stored
 from multihead.nn.description import EncoderDecoderSpec
 from multihead.search.request import BeamRequest, Limits
+from multihead.system import native
 
 LEVEL = "baseline"
 

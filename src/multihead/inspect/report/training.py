@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from multihead import plugins
 from multihead.attention_maps.alignment import CAUTION
 from multihead.inspect.page.shell import Page
 from multihead.inspect.report.content import AlignedSentence, Event, RunFacts, facts
@@ -16,6 +15,7 @@ from multihead.inspect.report.samples import samples_card
 from multihead.inspect.report.words import known, say
 from multihead.run import Run
 from multihead.settings import tasks
+from multihead.system import plugins
 
 LOWER = ("loss", "perplexity", "bits_per_character")
 """Metrics for which lower is better."""

@@ -7,7 +7,7 @@ if it is not "tokens".
 
 A task from outside the package is one module with all of this and with what ``workflows.tasks`` asks for:
 an entry point of the group ``multihead.tasks``, or a Python file that a model's ``TASK`` names
-(``multihead.plugins``). It may leave out ``USE``, and offer ``load`` for ``multihead.load``.
+(``multihead.system.plugins``). It may leave out ``USE``, and offer ``load`` for ``multihead.load``.
 """
 
 import importlib
@@ -15,9 +15,9 @@ import pkgutil
 from collections.abc import Mapping
 from types import ModuleType
 
-from multihead import plugins
 from multihead.errors import UserError
 from multihead.settings.base import Settings
+from multihead.system import plugins
 
 GROUP = "multihead.tasks"
 """Entry points of installed packages."""

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from multihead import disk
 from multihead.errors import UserError
+from multihead.system import disk
 from multihead.text.from_sentencepiece import from_sentencepiece
 from multihead.text.tokenizer import Tokenizer
 from multihead.workflows.foreign._folder import TOKENIZER, Folder

@@ -12,11 +12,11 @@ from typing import Any
 from safetensors.torch import save_file
 from torch import nn
 
-from multihead import plugins
 from multihead.errors import UserError
 from multihead.export import manifest
 from multihead.export.folder import refuse_used, write_folder
 from multihead.run import Run
+from multihead.system import plugins
 from multihead.text.tokenizer import Tokenizer
 from multihead.workflows.foreign._folder import Folder
 from multihead.workflows.huggingface.models import SUPPORTED, Kind

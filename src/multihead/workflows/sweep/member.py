@@ -14,7 +14,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from multihead import disk
 from multihead import recipe as recipes
 from multihead.data.hashes import file_sha256
 from multihead.data.pictures.listing import Listing, listed
@@ -23,9 +22,10 @@ from multihead.generation import Translator
 from multihead.generation.picture_classifier import PictureClassifier
 from multihead.recipe import Recipe, recipe_hash
 from multihead.run import Run
-from multihead.safe_parsing import parse_json
 from multihead.scores import by_length
 from multihead.settings import Settings
+from multihead.system import disk
+from multihead.system.safe_parsing import parse_json
 from multihead.training import Outcome
 from multihead.workflows.evaluate import Evaluation, evaluate, test_sets
 from multihead.workflows.train import train

@@ -36,14 +36,15 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from multihead import disk, models
+from multihead import models
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES, Recipe
 from multihead.recipes import first_comment
 from multihead.recipes import sweeps as builtin
-from multihead.safe_parsing import parse_toml
 from multihead.settings import Settings
+from multihead.system import disk
+from multihead.system.safe_parsing import parse_toml
 from multihead.workflows.without_effect import refuse_without_effect
 
 SWEEP_KEYS, MEMBER_KEYS = (

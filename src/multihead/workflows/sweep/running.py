@@ -11,10 +11,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from multihead import plugins
 from multihead import recipe as recipes
-from multihead.cores import usable_cores
 from multihead.run import files
+from multihead.system import plugins
+from multihead.system.cores import usable_cores
 from multihead.training.interrupt import interruptible
 from multihead.workflows.part import part_of
 from multihead.workflows.sweep import member as member_process

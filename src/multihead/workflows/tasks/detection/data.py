@@ -9,11 +9,11 @@ from multihead.data.pictures.objects import PreparedScenes, SceneBatches, prepar
 from multihead.data.pictures.stream import PictureStream
 from multihead.data.stream import Position
 from multihead.errors import UserError
-from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.settings.tasks.detection import DataSettings
+from multihead.system.progress import OnProgress
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.detection.validation import Validator
 

@@ -2,15 +2,15 @@
 
 import torch
 
-from multihead.addresses import located
 from multihead.data.pictures.caption_batches import CaptionBatches
 from multihead.data.pictures.captioned import prepare
 from multihead.data.pictures.stream import PictureStream
 from multihead.errors import UserError
-from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
+from multihead.system.addresses import located
+from multihead.system.progress import OnProgress
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.drawing.validation import Validator
 

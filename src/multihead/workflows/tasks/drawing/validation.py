@@ -7,12 +7,12 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from multihead import hardware
 from multihead.data.pictures.caption_batches import CaptionBatches
 from multihead.generation.image_generator import ImageGenerator
 from multihead.recipe import Recipe
 from multihead.settings import Settings
 from multihead.settings.tasks.drawing import SearchSettings
+from multihead.system import hardware
 from multihead.training import Validation
 
 SHOWN = 5

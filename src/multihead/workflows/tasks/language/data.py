@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import torch
 
-from multihead.addresses import located
 from multihead.data.packed import PackedText, pack
 from multihead.data.windows import WindowStream
 from multihead.errors import UserError
-from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
+from multihead.system.addresses import located
+from multihead.system.progress import OnProgress
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.language.validation import Validator
 

@@ -5,18 +5,18 @@ from pathlib import Path
 
 import torch
 
-from multihead.addresses import located
 from multihead.data.masking import MaskedBatches
 from multihead.data.store import TokenStore
 from multihead.data.text_batches import MULTIPLE, TextsStream, lengths
 from multihead.data.texts import PreparedTexts, prepare_texts
 from multihead.errors import UserError
-from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.settings.tasks.classification import DataSettings as Labelled
 from multihead.settings.tasks.masked import DataSettings
+from multihead.system.addresses import located
+from multihead.system.progress import OnProgress
 from multihead.text.masking import with_mask
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.masked.validation import Validator

@@ -6,7 +6,6 @@ from itertools import islice
 import torch
 from torch import nn
 
-from multihead import hardware
 from multihead.data.masking import MaskedBatches
 from multihead.data.text_batches import SPECIALS, evaluation_batches, lengths
 from multihead.data.texts import PreparedTexts
@@ -14,6 +13,7 @@ from multihead.generation.mask_filler import MaskFiller
 from multihead.nn.losses import validated
 from multihead.recipe import Recipe
 from multihead.settings import Settings
+from multihead.system import hardware
 from multihead.text.masking import MASK, encode_masked
 from multihead.text.tokenizer import Tokenizer
 from multihead.training import Validation

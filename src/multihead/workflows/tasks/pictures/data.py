@@ -4,17 +4,17 @@ from pathlib import Path
 
 import torch
 
-from multihead.addresses import located
 from multihead.batch import PictureBatch
 from multihead.data.pictures.batches import PictureBatches
 from multihead.data.pictures.prepare import Prepared, prepare
 from multihead.data.pictures.stream import PictureStream
 from multihead.data.stream import Position
-from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
 from multihead.settings.tasks.pictures import DataSettings
+from multihead.system.addresses import located
+from multihead.system.progress import OnProgress
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.pictures.validation import Validator
 

@@ -3,7 +3,6 @@
 from functools import cache
 from pathlib import Path
 
-from multihead import hardware
 from multihead.attention_maps import Alignment, Token
 from multihead.attention_maps.alignment import CAUTION
 from multihead.generation.picture_classifier import PictureClassifier
@@ -12,6 +11,7 @@ from multihead.inspect.overlays import Panel, overlays
 from multihead.inspect.page import Page, SequenceExploration, as_json, make_page
 from multihead.inspect.page.image import explore_image
 from multihead.run import Run
+from multihead.system import hardware
 from multihead.workflows.inspection import Inspection, InspectionRequest
 
 ROLLOUT = "Attention rollout (Abnar and Zuidema 2020)"

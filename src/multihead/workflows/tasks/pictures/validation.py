@@ -4,12 +4,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from multihead import hardware
 from multihead.data.pictures.batches import sequential_batches
 from multihead.data.pictures.store import PictureStore
 from multihead.recipe import Recipe
 from multihead.scores.classes import ClassScores, class_scores
 from multihead.settings import Settings
+from multihead.system import hardware
 from multihead.training import Validation
 
 CONFUSIONS = 5

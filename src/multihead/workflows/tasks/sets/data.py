@@ -2,14 +2,14 @@
 
 import torch
 
-from multihead import randomness
 from multihead.data.pictures.prepare import prepare
 from multihead.data.pictures.sets import SetMaker
 from multihead.data.pictures.stream import PictureStream
-from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
+from multihead.system import randomness
+from multihead.system.progress import OnProgress
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.pictures.data import named_files
 from multihead.workflows.tasks.sets.validation import Validator

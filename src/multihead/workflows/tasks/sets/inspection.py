@@ -4,7 +4,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from multihead import hardware
 from multihead.attention_maps import Alignment, Sentence, Token, align_self, record_sequence
 from multihead.attention_maps.alignment import CAUTION
 from multihead.attention_maps.self_alignment import resolve
@@ -18,6 +17,7 @@ from multihead.inspect.page.json_export import attention_as_json, tokens_as_json
 from multihead.inspect.page.kinds import BIDIRECTIONAL
 from multihead.inspect.page.sequence import sequence_content
 from multihead.run import Run
+from multihead.system import hardware
 from multihead.workflows.inspection import Inspection, InspectionRequest
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from multihead import hardware
 from multihead.data.pictures.sets import SetMaker
 from multihead.recipe import Recipe
 from multihead.settings import Settings
+from multihead.system import hardware
 from multihead.training import Validation
 
 

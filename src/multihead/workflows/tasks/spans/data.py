@@ -6,10 +6,10 @@ import torch
 
 from multihead.data.questions import PLACES, PreparedQuestions, prepare_questions
 from multihead.data.text_batches import SPECIALS, TextsStream
-from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_model
 from multihead.run import Run
 from multihead.settings import Settings
+from multihead.system.progress import OnProgress
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.masked.data import check_length
 from multihead.workflows.tasks.spans.validation import Validator

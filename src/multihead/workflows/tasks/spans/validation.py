@@ -4,7 +4,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from multihead import hardware
 from multihead.data.plan import batch_by_length
 from multihead.data.questions import PreparedQuestions
 from multihead.generation.answerer import NO_SPAN, as_answer, spans
@@ -12,6 +11,7 @@ from multihead.models.bert_spans import span_loss
 from multihead.recipe import Recipe
 from multihead.scores.answers import answer_scores
 from multihead.settings import Settings
+from multihead.system import hardware
 from multihead.text.questions import shortened
 from multihead.training import Validation
 

@@ -4,12 +4,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from multihead import hardware
 from multihead.data.tagged import PreparedTags
 from multihead.data.text_batches import evaluation_batches
 from multihead.generation.tagger import tag_scores
 from multihead.recipe import Recipe
 from multihead.settings import Settings
+from multihead.system import hardware
 from multihead.training import Validation
 
 SAMPLES = 3

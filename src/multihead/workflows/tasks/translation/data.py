@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from multihead.addresses import located
 from multihead.data import corpora
 from multihead.data.added import added
 from multihead.data.batches import BatchStream, Pairs, Position
@@ -18,10 +17,11 @@ from multihead.data.prepare import Prepared, prepare
 from multihead.data.sanity_checks import sanity_warnings
 from multihead.data.statistics import quantiles
 from multihead.errors import UserError
-from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_vocabularies
 from multihead.run import Run
 from multihead.settings import DataSettings, Settings, TokenizerSettings
+from multihead.system.addresses import located
+from multihead.system.progress import OnProgress
 from multihead.text.bpe_dropout import check_dropout
 from multihead.text.corpus import remarks
 from multihead.text.tokenizer import Tokenizer

@@ -14,10 +14,10 @@ from multihead.data.prepare_corpora import PreparedCorpora, prepare_corpora
 from multihead.data.sanity_checks import sanity_warnings
 from multihead.data.stream import Position
 from multihead.errors import UserError
-from multihead.progress import OnProgress
 from multihead.recipe import Recipe, with_vocabularies
 from multihead.run import Run
 from multihead.settings import Settings
+from multihead.system.progress import OnProgress
 from multihead.text.bpe_dropout import check_dropout
 from multihead.text.corpus import remarks
 from multihead.workflows.evaluate import read_test_set

@@ -6,7 +6,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from multihead import hardware
 from multihead.data.batches import PairList, sequential_batches
 from multihead.data.prepare import Prepared
 from multihead.generation import Translator
@@ -16,6 +15,7 @@ from multihead.recipe import Recipe
 from multihead.scores import bleu, character_error_rate, chrf, exact_match, word_error_rate
 from multihead.settings import Settings
 from multihead.settings.tasks.translation import ValidationSettings
+from multihead.system import hardware
 from multihead.training import Validation
 from multihead.workflows.compare import alignment
 

@@ -23,8 +23,8 @@ from importlib.abc import InspectLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from multihead import disk
 from multihead.errors import UserError
+from multihead.system import disk
 
 VARIABLE = "MULTIHEAD_MODEL_FILES"
 """Environment variable with Python files that may be executed, separated as in PATH."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from multihead.scripts import script
+from multihead.text.scripts import script
 
 CANDIDATES = {
     "utf-8": "utf-8",

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from multihead import disk
 from multihead.errors import UserError
+from multihead.system import disk
 
 Content = TypeVar("Content")
 

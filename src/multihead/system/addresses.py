@@ -16,8 +16,8 @@ from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import Any
 
-from multihead.disk import cache_root
 from multihead.errors import UserError
+from multihead.system.disk import cache_root
 
 PREFIX = "copies-"
 """Start of the names of the cache's folders with copies."""

@@ -4,11 +4,11 @@ from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
-from multihead import native
-from multihead.cores import default_threads, usable_cores
 from multihead.errors import UserError
-from multihead.memory import keep_memory, return_memory
-from multihead.native_library import Precision
+from multihead.system import native
+from multihead.system.cores import default_threads, usable_cores
+from multihead.system.memory import keep_memory, return_memory
+from multihead.system.native_library import Precision
 
 __all__ = [
     "Precision",

@@ -1,6 +1,6 @@
 """Loader and caller of the native kernels (``native/``) for NumPy arrays; it does not need PyTorch.
 
-``multihead.native`` is the same for tensors. Without the kernels, everything runs in plain PyTorch.
+``multihead.system.native`` is the same for tensors. Without the kernels, everything runs in plain PyTorch.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.cores import default_threads
+from multihead.system.cores import default_threads
 
 Format = Literal["float32", "bfloat16", "int8"]
 """Format of matrix products. NumPy has no bfloat16: its arrays hold the bits as uint16."""

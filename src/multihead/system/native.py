@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from multihead import native_library
-from multihead.native_library import (
+from multihead.system import native_library
+from multihead.system.native_library import (
     LEVELS,
     SIGNATURES,
     Format,

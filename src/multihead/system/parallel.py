@@ -15,7 +15,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from multihead.errors import UserError
-from multihead.rendezvous import (
+from multihead.system.rendezvous import (
     BAD_INPUT,
     FAREWELL,
     GRACE,

@@ -1,0 +1,1 @@
+"""What the package needs of a machine: devices, native kernels, processes, files, randomness, terminals."""
