@@ -28,7 +28,7 @@ from multihead.generation import Translator
 from multihead.inspect.page import explore, make_page
 from multihead.models.transformer import Settings, Transformer
 from multihead.run.environment import environment
-from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.text.training import train
 
 RESULT = Path(__file__).parents[1] / "results" / "bench-inspect.json"

@@ -21,7 +21,7 @@ import tyro
 import multihead
 from multihead.system import hardware, native
 from multihead.run.environment import environment
-from multihead.settings import TrainingSettings
+from multihead.recipe.settings import TrainingSettings
 
 WINDOW = 200
 """Updates in a mean of losses: enough that chance in a batch is small."""

@@ -30,7 +30,7 @@ from multihead.batch import PairBatch
 from multihead.data.batches import FREE
 from multihead.models.transformer import Settings, Transformer
 from multihead.run.environment import environment
-from multihead.settings import TrainingSettings
+from multihead.recipe.settings import TrainingSettings
 from multihead.training.cuda_graphs import CudaGraphUpdater
 from multihead.training.optimizers import make_optimizer
 from multihead.training.update import Updater

@@ -10,7 +10,7 @@ from multihead import __version__, models
 from multihead.system import hardware, native
 from multihead.batch import PairBatch
 from multihead.data.batches import Shapes, collate
-from multihead.settings import TrainingSettings
+from multihead.recipe.settings import TrainingSettings
 from multihead.training.cuda_graphs import CudaGraphUpdater
 from multihead.training.optimizers import make_optimizer, set_rate
 from multihead.training.update import Updater

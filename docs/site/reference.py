@@ -14,7 +14,7 @@ from pydantic_core import PydanticUndefined
 
 from multihead import cli, models
 from multihead.recipe import DEFAULT_KIND, SECTION_NAMES, section_types
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 
 PACKAGE = Path(models.__file__).parents[1]
 GROUP = "Reference"

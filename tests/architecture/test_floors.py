@@ -28,8 +28,8 @@ FLOORS = drawn_floors((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
 UNKNOWN = {
-    "nn": ("multihead.settings", "multihead.text"),
-    "search": ("multihead.settings", "multihead.nn", "multihead.models"),
+    "nn": ("multihead.recipe.settings", "multihead.text"),
+    "search": ("multihead.recipe.settings", "multihead.nn", "multihead.models"),
     "text": ("torch",),
     "scores": ("torch",),
     "training": ("multihead.models",),
@@ -53,7 +53,7 @@ LOOKERS = {
     "export/ctranslate2.py",  # optional: the runtime that is exported to
     "models/__init__.py",  # a model is found by its file's name
     "system/gpu.py",  # optional: the compiler of the GPU's kernels
-    "settings/tasks/__init__.py",  # and so is a task
+    "recipe/settings/tasks/__init__.py",  # and so is a task
     "workflows/tasks/__init__.py",
     "workflows/importing.py",  # and what reads somebody else's
     "cli/_ray.py",  # optional: the engine of a cluster

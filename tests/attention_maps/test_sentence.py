@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multihead.attention_maps import sentence
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

@@ -20,8 +20,8 @@ from multihead.api import LoadedImageGenerator, LoadedMaskFiller
 from multihead.errors import UserError
 from multihead.generation.image_generator import ImageGenerator
 from multihead.inspect.page import Page
+from multihead.recipe.settings import TokenizerSettings
 from multihead.run import Run
-from multihead.settings import TokenizerSettings
 from multihead.text import lossless, masking
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train

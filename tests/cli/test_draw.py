@@ -15,8 +15,8 @@ from multihead import recipe as recipes
 from multihead.data.pictures.opening import Form, fitted, open_picture
 from multihead.generation.image_generator import ImageGenerator
 from multihead.recipe import Recipe
-from multihead.settings import Settings
-from multihead.settings.tasks.drawing import SearchSettings
+from multihead.recipe.settings import Settings
+from multihead.recipe.settings.tasks.drawing import SearchSettings
 from multihead.workflows.gallery import nearest
 from multihead.workflows.train import train
 

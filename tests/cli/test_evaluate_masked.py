@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 from multihead.data.masking import MaskedBatches
 from multihead.data.plan import Indices
 from multihead.generation.masked_likelihood import MaskedMeasure
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text import masking
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multihead.cli import _keys
-from multihead.settings import SearchSettings, TrainingSettings
+from multihead.recipe.settings import SearchSettings, TrainingSettings
 
 ALL = ("data", "tokenizer", "model", "training", "validation", "search")
 

@@ -11,7 +11,7 @@ from multihead import recipe as recipes
 from multihead.cli import main
 from multihead.cli import quickstart as quickstart_command
 from multihead.recipe import Recipe
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 from multihead.text import numbers
 from multihead.workflows.equal_size import parameters
 

@@ -10,7 +10,7 @@ from multihead.data.added import MANIFEST, added
 from multihead.data.directions import MixedStream
 from multihead.data.prepare import Prepared, prepare
 from multihead.errors import UserError
-from multihead.settings import DataSettings, TokenizerSettings
+from multihead.recipe.settings import DataSettings, TokenizerSettings
 from multihead.text.marked import MarkedTokenizer
 from multihead.workflows.tasks.translation.data import mixed_counts
 

@@ -11,7 +11,7 @@ from multihead.data.packed import PackedText, pack
 from multihead.data.stream import Position
 from multihead.data.windows import WindowStream, evaluation_batches
 from multihead.errors import UserError
-from multihead.settings.tasks.language import DataSettings, TokenizerSettings
+from multihead.recipe.settings.tasks.language import DataSettings, TokenizerSettings
 
 TEXT = "".join(f"line {number}\n" for number in range(211))
 

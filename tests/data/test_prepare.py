@@ -8,7 +8,7 @@ from corpora import VALID, WORDS, Corpus, some_pairs, trained_on
 from multihead.data.hashes import contamination
 from multihead.data.prepare import prepare
 from multihead.errors import UserError
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text.training import train
 from multihead.workflows.tasks.translation.vocabulary_line import vocabulary_line
 

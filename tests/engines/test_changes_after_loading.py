@@ -16,8 +16,8 @@ from multihead.engines.choose import OWN_STEPS, LatestStepper
 from multihead.generation import Translator
 from multihead.models.transformer import Transformer
 from multihead.nn import FeedForward
+from multihead.recipe.settings import TokenizerSettings
 from multihead.search.consistency import example
-from multihead.settings import TokenizerSettings
 from multihead.text.training import train
 
 CPU = torch.device("cpu")

@@ -9,7 +9,7 @@ from multihead.batch import PairBatch, Source
 from multihead.export.ctranslate2 import specification
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn.losses import objective
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text.marked import MarkedTokenizer
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train

@@ -24,8 +24,8 @@ from multihead.export.firefox.reference import EOS, Reference, longest_output
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn.feed_forward import FeedForward
 from multihead.nn.losses import objective
+from multihead.recipe.settings import TokenizerSettings
 from multihead.run import Run
-from multihead.settings import TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

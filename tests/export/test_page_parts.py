@@ -28,8 +28,8 @@ from multihead.models.transformer import Settings, Transformer
 from multihead.nn import DecoderLayer
 from multihead.nn.description import EncoderDecoderSpec, describe
 from multihead.nn.feed_forward import FeedForward
+from multihead.recipe.settings import SearchSettings
 from multihead.search.request import Limits
-from multihead.settings import SearchSettings
 from multihead.system import native
 from multihead.text.tokenizer import Tokenizer
 

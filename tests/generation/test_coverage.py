@@ -14,7 +14,7 @@ from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.generation.coverage import LEAST, coverage
 from multihead.models import gnmt, seq2seq, transformer
-from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

@@ -15,7 +15,7 @@ from multihead.generation.tag_alignment import Weights
 from multihead.generation.tag_placement import with_tags
 from multihead.generation.text_layout import laid_out
 from multihead.generation.text_translator import TextTranslator
-from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.text import symbols
 from multihead.text.casing import Casing
 from multihead.text.placeholders import find_tags

@@ -12,8 +12,8 @@ from multihead.generation import Translator
 from multihead.models.transformer import Settings as TransformerSettings
 from multihead.models.transformer import Transformer
 from multihead.recipe import load, with_horizon
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.run import Run
-from multihead.settings import SearchSettings, TokenizerSettings
 from multihead.system import native
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train

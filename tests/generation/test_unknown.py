@@ -4,7 +4,7 @@ from gru import Gru
 
 from multihead.generation import Translator
 from multihead.generation.unknown import replacement_words
-from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

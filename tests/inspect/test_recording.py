@@ -13,7 +13,7 @@ from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.inspect import inspect_sentence, record_sentence
 from multihead.models.transformer import Settings, Transformer
-from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

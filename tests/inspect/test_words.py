@@ -15,8 +15,8 @@ from multihead.inspect.page import kinds
 from multihead.inspect.report.markup import tag
 from multihead.inspect.report.words import known, say
 from multihead.inspect.text_inspection import BEYOND_LIMIT
+from multihead.recipe.settings import tasks
 from multihead.run.environment import environment
-from multihead.settings import tasks
 from multihead.text.cleaning import Reason
 
 INSPECT = Path(korean.__file__).parent

@@ -3,7 +3,7 @@
 import pytest
 
 from multihead import models
-from multihead.settings import tasks
+from multihead.recipe.settings import tasks
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from multihead.attention_maps import record
 from multihead.batch import PairBatch, Source
 from multihead.data.batches import collate
 from multihead.generation import Translator
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.search.beam import beam
 from multihead.search.ensemble import Ensemble
 from multihead.search.hypotheses import Hypothesis
 from multihead.search.request import Limits
-from multihead.settings import SearchSettings, TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from multihead import models, recipes
+from multihead import models
 from multihead.data.catalogue import CORPORA
 from multihead.errors import UserError
+from multihead.recipe import built_in as recipes
 from multihead.recipe import load
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

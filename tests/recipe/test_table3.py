@@ -125,7 +125,9 @@ def test_the_big_model_does_not_fit_41000_tokens() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.recipe)
 def test_a_recipe_quotes_the_papers_score(row: Row) -> None:
-    from_file = (Path(__file__).parents[2] / "src/multihead/recipes" / f"{row.recipe}.toml").read_text()
+    from_file = (
+        Path(__file__).parents[2] / "src/multihead/recipe/built_in" / f"{row.recipe}.toml"
+    ).read_text()
     assert f"BLEU {row.bleu}" in from_file
 
 

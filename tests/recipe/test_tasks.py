@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 import multihead
-from multihead import models, recipes
+from multihead import models
 from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES, from_toml, load, section_types, to_toml
-from multihead.settings import OptimisationSettings, ValidationSchedule, tasks
+from multihead.recipe import built_in as recipes
+from multihead.recipe.settings import OptimisationSettings, ValidationSchedule, tasks
 
 
 @pytest.mark.parametrize("task", tasks.names())

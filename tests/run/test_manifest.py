@@ -14,10 +14,10 @@ import pytest
 
 from multihead.errors import UserError
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.run.manifest import Entry, Manifest
 from multihead.run.verify import verify
-from multihead.settings import Settings
 from multihead.system import disk
 
 Make = Callable[[], Run]

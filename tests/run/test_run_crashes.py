@@ -17,10 +17,10 @@ import torch
 
 from multihead.errors import UserError
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.run.sealing import seal
 from multihead.run.verify import verify
-from multihead.settings import Settings
 from multihead.system import disk
 from multihead.text.tokenizer import Tokenizer
 

@@ -8,9 +8,9 @@ import pytest
 
 from multihead.errors import UserError
 from multihead.generation import Translation
+from multihead.recipe.settings import SearchSettings
 from multihead.search.request import check_wanted
 from multihead.serve.fair_queue import NOTHING, BusyError, DeadlineError, FairQueue, Forced, Work
-from multihead.settings import SearchSettings
 
 PLAIN = SearchSettings()
 

@@ -16,6 +16,7 @@ import pytest
 from serving import Reverser, post, reversing, running, send, service
 
 from multihead.generation import Translation
+from multihead.recipe.settings import SearchSettings
 from multihead.search.request import check_wanted
 from multihead.serve.access import Keys, Rate
 from multihead.serve.app import Serving
@@ -23,7 +24,6 @@ from multihead.serve.guard import is_allowed_origin, is_known_host
 from multihead.serve.handling import Limits
 from multihead.serve.metrics import Metrics
 from multihead.serve.refusal import RefusedError
-from multihead.settings import SearchSettings
 
 KEY, OTHER = "a-key-that-nobody-can-guess", "another-key-of-another-client"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from scripted_translator import ScriptedTranslator
 
 from multihead.generation.text_translator import TextTranslator
-from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.text.training import train
 from multihead.workflows.translating_documents import Request, Summary, translate_document
 

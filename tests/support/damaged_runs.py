@@ -9,9 +9,9 @@ import torch
 from multihead import models
 from multihead.models.transformer import Settings as TransformerSettings
 from multihead.recipe import load, with_horizon
+from multihead.recipe.settings import TokenizerSettings
 from multihead.run import Run
 from multihead.run.verify import verify
-from multihead.settings import TokenizerSettings
 from multihead.text.training import train
 
 READ: Mapping[str, Callable[[Run], object]] = {

@@ -11,9 +11,9 @@ from multihead import models
 from multihead import recipe as recipes
 from multihead.data.batches import collate
 from multihead.nn.losses import objective
+from multihead.recipe.settings import TokenizerSettings
 from multihead.run import Run
 from multihead.run.environment import environment
-from multihead.settings import TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 from multihead.training.eager_optimizers import Adam

@@ -15,13 +15,13 @@ import uvicorn
 from multihead.errors import UserError
 from multihead.generation import Output, Translation, Translator
 from multihead.generation.text_translator import TextTranslator
+from multihead.recipe.settings import SearchSettings
 from multihead.serve.app import Serving, application
 from multihead.serve.connections import READ_SECONDS, timed_protocol
 from multihead.serve.fair_queue import FairQueue
 from multihead.serve.libretranslate import TranslateDocument
 from multihead.serve.queued import QueuedTranslator
 from multihead.serve.service import Direction, Service
-from multihead.settings import SearchSettings
 
 SLOW = threading.Event()
 """A line "slow" is translated once this is set."""

@@ -11,8 +11,8 @@ from multihead.generation.picture_classifier import PictureClassifier
 from multihead.generation.text_classifier import TextClassifier
 from multihead.generation.text_generator import TextGenerator
 from multihead.models import bert, bert_classifier, dalle, gpt, vit
-from multihead.settings import TokenizerSettings
-from multihead.settings.tasks.masked import TokenizerSettings as MaskedSettings
+from multihead.recipe.settings import TokenizerSettings
+from multihead.recipe.settings.tasks.masked import TokenizerSettings as MaskedSettings
 from multihead.text import lossless, masking
 from multihead.text.training import train
 

@@ -11,7 +11,7 @@ from multihead.inspect.page import Exploration
 from multihead.models import rnn_attention, seq2seq
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn.losses import objective
-from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.text.training import train
 
 GERMAN = ["ein Hund und zwei Katzen laufen .", "die Hunde schlafen"]

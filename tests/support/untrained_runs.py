@@ -7,9 +7,9 @@ import torch
 
 from multihead import models
 from multihead import recipe as recipes
+from multihead.recipe.settings.tasks.masked import TokenizerSettings
 from multihead.run import Run
 from multihead.run.environment import environment
-from multihead.settings.tasks.masked import TokenizerSettings
 from multihead.text import lossless, masking
 
 OLD = 17

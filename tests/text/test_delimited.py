@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multihead.errors import UserError
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
 from multihead.text.corpus import read_pairs, remarks
 from multihead.text.delimited import read_table, rows_of
 from multihead.text.separators import SAMPLED, SEPARATORS

@@ -13,8 +13,8 @@ from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.inspect.report import compare_page
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
 from multihead.workflows.compare import bounds, comparable_runs, compare_runs, shared_tests
 from multihead.workflows.compared_numbers import to_dict
 from multihead.workflows.evaluate import TestSet, evaluate

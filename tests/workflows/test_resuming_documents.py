@@ -10,7 +10,7 @@ from capitals import capital_translator, written
 
 from multihead.errors import UserError
 from multihead.generation.text_translator import TextTranslator
-from multihead.settings import SearchSettings
+from multihead.recipe.settings import SearchSettings
 from multihead.workflows import translating_documents
 from multihead.workflows.translating_documents import Request, translate_document
 

@@ -10,7 +10,7 @@ from multihead import models
 from multihead import recipe as recipes
 from multihead.data.prepare import prepare
 from multihead.recipe import Recipe
-from multihead.settings import DataSettings, Settings
+from multihead.recipe.settings import DataSettings, Settings
 from multihead.system import hardware
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.suggest import Asked, measure, suggest

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from multihead.errors import UserError
-from multihead.recipes import sweeps
+from multihead.recipe.built_in import sweeps
 from multihead.workflows.sweep import plan, read
 
 

@@ -9,8 +9,8 @@ from watching import Silent
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
 from multihead.training import Outcome, Training
 from multihead.workflows.train import train
 

@@ -12,8 +12,8 @@ from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.generation.picture_classifier import PictureClassifier
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.train import train
 

@@ -24,7 +24,7 @@ from multihead.inspect.text_inspection import (
     inspect_masked_text,
     inspect_text,
 )
-from multihead.settings.tasks.drawing import SearchSettings as DrawingSettings
+from multihead.recipe.settings.tasks.drawing import SearchSettings as DrawingSettings
 from multihead.system.hardware import Precision
 
 

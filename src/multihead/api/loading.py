@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from multihead import run
 from multihead.api.texts import LoadedNativeTranslator
 from multihead.errors import UserError
-from multihead.settings import tasks
+from multihead.recipe.settings import tasks
 from multihead.system import plugins
 from multihead.system.native_library import Precision
 

@@ -12,8 +12,8 @@ from multihead.generation.native_translator import NativeTranslator
 from multihead.generation.text_results import TextTranslation
 from multihead.generation.text_translator import TextTranslator
 from multihead.generation.translation import Translation
+from multihead.recipe.settings import SearchSettings, Settings
 from multihead.recipe.values import in_words, spelled
-from multihead.settings import SearchSettings, Settings
 from multihead.text.terms import Glossary
 from multihead.workflows.without_effect import refuse_other_methods
 

@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.table import Table
 
-from multihead.settings import tasks
+from multihead.recipe.settings import tasks
 from multihead.training.space import megabytes
 from multihead.workflows.dry_run import DryRun
 from multihead.workflows.progress_display import format_duration

@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from multihead.errors import UserError
-from multihead.settings import SearchSettings, Settings
+from multihead.recipe.settings import SearchSettings, Settings
 from multihead.workflows.without_effect import without_effect
 
 Used = Mapping[str, Collection[str]]

@@ -13,8 +13,8 @@ from multihead import models
 from multihead.cli import _console
 from multihead.cli._effect import Used
 from multihead.recipe import DEFAULT_KIND, SECTION_NAMES, section_types
+from multihead.recipe.settings import Settings, tasks
 from multihead.recipe.values import spelled
-from multihead.settings import Settings, tasks
 
 Types = Mapping[str, type[Settings]]
 """Settings class of each section."""

@@ -8,11 +8,12 @@ from typing import Annotated, TypeVar, get_type_hints
 
 import tyro
 
-from multihead import models, recipe, recipes
+from multihead import models, recipe
 from multihead.cli import _keys
 from multihead.cli._effect import Used, refuse_unused
 from multihead.errors import UserError
-from multihead.settings import tasks
+from multihead.recipe import built_in as recipes
+from multihead.recipe.settings import tasks
 
 Options = TypeVar("Options")
 

@@ -7,8 +7,8 @@ import tyro
 
 from multihead import recipe as recipes
 from multihead import run
+from multihead.recipe.settings import SearchSettings
 from multihead.run.search_record import SearchRecord
-from multihead.settings import SearchSettings
 from multihead.system import native_library
 
 Precision = Annotated[

@@ -6,7 +6,7 @@ from multihead.generation.line_translator import LineTranslator
 from multihead.generation.text_results import TextTranslation
 from multihead.generation.text_translator import TextTranslator
 from multihead.generation.translation import Translation
-from multihead.settings import SearchSettings
+from multihead.recipe.settings import SearchSettings
 from multihead.text.terms import Glossary
 
 

@@ -19,9 +19,10 @@ from typing import Annotated
 
 import tyro
 
-from multihead import cli, recipes
+from multihead import cli
 from multihead.cli import _options
 from multihead.errors import UserError
+from multihead.recipe import built_in as recipes
 
 SHELLS = ("bash", "zsh", "fish")
 

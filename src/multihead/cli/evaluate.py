@@ -36,9 +36,9 @@ from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.generation.calibration import fit, piece_rates
 from multihead.generation.confidence import NAME
+from multihead.recipe.settings import tasks
 from multihead.run import Run
 from multihead.scores import Comparison
-from multihead.settings import tasks
 from multihead.system import hardware
 from multihead.text.published import tokeniser
 from multihead.workflows.evaluate import (

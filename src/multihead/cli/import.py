@@ -23,7 +23,7 @@ import tyro
 
 from multihead.cli import _console, _options
 from multihead.errors import UserError
-from multihead.settings import tasks
+from multihead.recipe.settings import tasks
 from multihead.workflows.importing import import_folder
 
 

@@ -27,8 +27,8 @@ from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.inspect import heatmap, terminal_curves
 from multihead.recipe import SECTION_NAMES, Recipe
+from multihead.recipe.settings import Settings, tasks
 from multihead.run import Run
-from multihead.settings import Settings, tasks
 from multihead.system import plugins
 from multihead.text import numbers
 from multihead.workflows.compare import alignment

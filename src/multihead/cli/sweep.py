@@ -21,7 +21,7 @@ from rich.table import Table
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES
-from multihead.recipes import sweeps
+from multihead.recipe.built_in import sweeps
 from multihead.run.files import write_text
 from multihead.workflows.attention_cost import TABLE, measure_all
 from multihead.workflows.part import parse_part, part_of

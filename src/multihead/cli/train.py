@@ -22,8 +22,8 @@ from multihead.cli import INTERRUPTED, _console, _options, evaluate
 from multihead.cli._dry_run import show
 from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES, Recipe
+from multihead.recipe.settings import Settings, tasks
 from multihead.run import Run
-from multihead.settings import Settings, tasks
 from multihead.system import parallel, plugins
 from multihead.training import Outcome
 from multihead.training.ending import BOUND

@@ -54,7 +54,7 @@ from multihead.errors import UserError
 from multihead.generation.loading import load_translator
 from multihead.generation.text_translator import TextTranslator
 from multihead.generation.translation import Output, Translation
-from multihead.settings import SearchSettings
+from multihead.recipe.settings import SearchSettings
 from multihead.system import memory
 from multihead.text.corpus import read_lines
 from multihead.text.terms import Glossary

@@ -17,7 +17,7 @@ from multihead.data.spool import HashSpool
 from multihead.data.store import StoreWriter
 from multihead.data.vocabularies import Tokenizers
 from multihead.errors import UserError
-from multihead.settings import DataSettings, TokenizerSettings
+from multihead.recipe.settings import DataSettings, TokenizerSettings
 from multihead.system.progress import OnProgress
 from multihead.text.cleaning import CleaningReport
 from multihead.text.marked import MarkedTokenizer

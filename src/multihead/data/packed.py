@@ -18,7 +18,7 @@ from multihead.data.build_cache import cached_build
 from multihead.data.hashes import file_sha256
 from multihead.data.store import memory_mapped
 from multihead.errors import UserError
-from multihead.settings.tasks.language import DataSettings, TokenizerSettings
+from multihead.recipe.settings.tasks.language import DataSettings, TokenizerSettings
 from multihead.system.addresses import located
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress

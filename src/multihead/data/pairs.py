@@ -11,7 +11,7 @@ from multihead_documents.parallel import read_pairs as read_document
 from multihead_documents.subtitle_pairs import subtitle_pairs
 
 from multihead.errors import UserError
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
 from multihead.system.addresses import located
 from multihead.text import corpus
 from multihead.text.lines import STDIN

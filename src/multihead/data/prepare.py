@@ -20,7 +20,7 @@ from multihead.data.building_added import AddedPairs, build_added, opened_added
 from multihead.data.inputs import check_added, file_hashes, rereadable
 from multihead.data.store import TokenStore
 from multihead.data.vocabularies import Tokenizers
-from multihead.settings import DataSettings, TokenizerSettings
+from multihead.recipe.settings import DataSettings, TokenizerSettings
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
 from multihead.text.cleaning import CleaningReport

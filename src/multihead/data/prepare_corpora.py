@@ -20,7 +20,7 @@ from multihead.data.inputs import file_hashes, rereadable
 from multihead.data.mixing import shares
 from multihead.data.prepare import Prepared
 from multihead.errors import UserError
-from multihead.settings import DataSettings, TokenizerSettings
+from multihead.recipe.settings import DataSettings, TokenizerSettings
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
 from multihead.text.corpus import check_sides

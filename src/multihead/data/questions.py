@@ -22,8 +22,8 @@ from multihead.data.question_windows import (
     windows,
 )
 from multihead.errors import UserError
-from multihead.settings.tasks.masked import TokenizerSettings
-from multihead.settings.tasks.spans import DataSettings
+from multihead.recipe.settings.tasks.masked import TokenizerSettings
+from multihead.recipe.settings.tasks.spans import DataSettings
 from multihead.system import randomness
 from multihead.system.progress import OnProgress
 from multihead.text.masking import learn, with_mask

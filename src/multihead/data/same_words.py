@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from multihead.data.pictures.random_numbers import Uniform
 from multihead.data.syllables import WORDS, shuffled
 from multihead.errors import UserError
-from multihead.settings.tasks.classification import DataSettings
+from multihead.recipe.settings.tasks.classification import DataSettings
 from multihead.system import randomness
 from multihead.text.tables import Example
 

@@ -13,7 +13,7 @@ from multihead.data.hashes import Hashes, are_in, sentence_hash
 from multihead.data.plan import first_of_shuffled
 from multihead.data.spool import CHUNK, Bits, HashSpool, Kept, Pairs, Side, Whole, at_places, counts
 from multihead.errors import UserError
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
 from multihead.system.disk import cache_root
 from multihead.text.cleaning import CleaningReport, pair_hash, rejection_reason
 

@@ -16,8 +16,8 @@ from multihead.data.pictures.random_numbers import Uniform
 from multihead.data.plan import Indices, Lengths
 from multihead.data.text_batches import as_input
 from multihead.errors import UserError
-from multihead.settings.tasks.masked import TokenizerSettings
-from multihead.settings.tasks.tagging import DataSettings
+from multihead.recipe.settings.tasks.masked import TokenizerSettings
+from multihead.recipe.settings.tasks.tagging import DataSettings
 from multihead.system import randomness
 from multihead.system.progress import OnProgress
 from multihead.text.conll import TaggedSentence, read_conll

@@ -13,7 +13,7 @@ from multihead.data.hashes import file_sha256
 from multihead.data.held_out_texts import held_out_texts
 from multihead.data.store import StoreWriter, TokenStore
 from multihead.errors import UserError
-from multihead.settings.tasks import classification, masked
+from multihead.recipe.settings.tasks import classification, masked
 from multihead.system.addresses import located
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress

@@ -17,9 +17,9 @@ from multihead.generation.directions import Asked, Directions
 from multihead.generation.tag_alignment import Weights
 from multihead.generation.translation import Output, Translation
 from multihead.generation.unknown import replacement_words
+from multihead.recipe.settings import SearchSettings
 from multihead.search.outputs import Hypothesis
 from multihead.search.phrase import Phrase
-from multihead.settings import SearchSettings
 from multihead.system.progress import OnCount
 from multihead.text.lexicon import Lexicon
 from multihead.text.tagged import TaggedTokenizer

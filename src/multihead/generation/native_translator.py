@@ -22,11 +22,11 @@ from multihead.errors import UserError
 from multihead.generation.batching import SourceLine, padded
 from multihead.generation.directions import Directions
 from multihead.generation.line_translator import LineTranslator
+from multihead.recipe.settings import SearchSettings
 from multihead.run.search_record import SearchRecord
 from multihead.search.outputs import Hypothesis
 from multihead.search.phrase_search import search_phrases
 from multihead.search.plain import BeamRequest, Limits, check_n_best
-from multihead.settings import SearchSettings
 from multihead.system import native_library
 from multihead.system.native_library import Array, Format
 

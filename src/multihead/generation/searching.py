@@ -9,6 +9,7 @@ import torch
 from multihead.batch import Source
 from multihead.errors import UserError
 from multihead.generation.batching import SourceLine, padded
+from multihead.recipe.settings import SearchSettings
 from multihead.search.beam import beam
 from multihead.search.constraints import Banned, Constraint, NoRepeatedNgram
 from multihead.search.greedy import greedy
@@ -18,7 +19,6 @@ from multihead.search.phrases import Phrase, phrase_beam
 from multihead.search.request import Limits
 from multihead.search.sampling import sample
 from multihead.search.stepper import Stepper
-from multihead.settings import SearchSettings
 from multihead.text.tokenizer import Tokenizer
 
 

@@ -12,8 +12,8 @@ from multihead.generation.loops import loops
 from multihead.generation.requirements import required
 from multihead.generation.text_results import PlacedTerm, SentenceTranslation
 from multihead.generation.translation import Output, Translation
+from multihead.recipe.settings import SearchSettings
 from multihead.search.phrase import Phrase
-from multihead.settings import SearchSettings
 from multihead.system.progress import OnCount
 from multihead.text import symbols
 from multihead.text.changed_kinds import lost_digits

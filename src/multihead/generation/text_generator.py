@@ -10,12 +10,12 @@ from torch import Tensor, nn
 from multihead.attention_maps.calls import evaluating
 from multihead.batch import Source
 from multihead.errors import UserError
+from multihead.recipe.settings.tasks.language import SearchSettings
 from multihead.run import Run
 from multihead.search.consistency import text_inconsistency, warn
 from multihead.search.distribution import log_normaliser
 from multihead.search.sampling import draw, uniform
 from multihead.search.stepper import Stepper
-from multihead.settings.tasks.language import SearchSettings
 from multihead.system import hardware, randomness
 from multihead.system.hardware import Precision
 from multihead.text.lossless import unknown_characters

@@ -17,10 +17,10 @@ from multihead.generation.sentence_search import SentenceSearch
 from multihead.generation.tag_placement import placed
 from multihead.generation.text_layout import Layout, laid_out
 from multihead.generation.text_results import SentenceTranslation, TextTranslation
+from multihead.recipe.settings import SearchSettings
 from multihead.run import manifest
 from multihead.run.names import FURTHER
 from multihead.run.search_record import SearchRecord
-from multihead.settings import SearchSettings
 from multihead.system.progress import OnCount
 from multihead.text.casing import Casing
 from multihead.text.lexicon import Lexicon

@@ -22,11 +22,11 @@ from multihead.generation.recording import record_search
 from multihead.generation.scoring import token_log_probabilities
 from multihead.generation.searching import collate_sources, search
 from multihead.generation.translation import PairScore
+from multihead.recipe.settings import SearchSettings
 from multihead.run.folder import Run
 from multihead.search.consistency import example
 from multihead.search.ensemble import Ensemble
 from multihead.search.outputs import Hypothesis
-from multihead.settings import SearchSettings
 from multihead.system import hardware
 from multihead.system.hardware import Precision
 from multihead.system.progress import OnCount

@@ -1,7 +1,7 @@
 """Models: one file per paper, or a folder if it has stages. The file's name is the model's kind in a recipe.
 
-A model's module defines ``Settings`` (a ``multihead.settings.Settings``) and ``Model``, an ``nn.Module`` made
-from them; unless it translates, also ``TASK``, its task (``multihead.settings.tasks``). A model from outside
+A model's module defines ``Settings`` (a ``multihead.recipe.settings.Settings``) and ``Model``, an ``nn.Module`` made
+from them; unless it translates, also ``TASK``, its task (``multihead.recipe.settings.tasks``). A model from outside
 the package is the same module: an entry point of the group ``multihead.models``, or a Python file that the
 user names (``multihead.system.plugins``); its ``TASK`` may be the path of a Python file, relative to its
 folder. Modules are imported on first use.

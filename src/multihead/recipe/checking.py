@@ -10,8 +10,8 @@ from multihead import models
 from multihead.errors import UserError
 from multihead.recipe.layers import Layer
 from multihead.recipe.sections import Recipe
+from multihead.recipe.settings import Settings
 from multihead.recipe.values import fit, in_words, is_sound, spelled
-from multihead.settings import Settings
 
 Given = Mapping[str, tuple[Any, Layer]]
 """The values of a section by key, each with the layer it comes from."""

@@ -12,9 +12,9 @@ from multihead.recipe import layers
 from multihead.recipe.checking import checked
 from multihead.recipe.layers import Layer, Origin
 from multihead.recipe.sections import DEFAULT_KIND, SECTION_NAMES, Recipe, section_types
+from multihead.recipe.settings import Settings, tasks
 from multihead.recipe.values import spelled
 from multihead.recipe.writing import reasons_in
-from multihead.settings import Settings, tasks
 
 Merged = dict[str, dict[str, tuple[Any, Layer]]]
 """``{section: {key: (value, layer it comes from)}}``"""

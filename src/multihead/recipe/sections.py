@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from multihead import models
 from multihead.errors import UserError
-from multihead.settings import Settings, tasks
+from multihead.recipe.settings import Settings, tasks
 from multihead.system import plugins
 
 M_co = TypeVar("M_co", bound=Settings, covariant=True)
@@ -36,7 +36,7 @@ class Recipe(Generic[M_co]):
     """All settings of a run.
 
     The classes of the sections other than ``model`` depend on the task of the model, see
-    ``multihead.settings.tasks``. A section that the task lacks is empty.
+    ``multihead.recipe.settings.tasks``. A section that the task lacks is empty.
 
     Attributes:
         name: name of the recipe; part of the name of the default run folder.

@@ -6,7 +6,7 @@ import tomlkit
 from tomlkit.items import Table
 
 from multihead.recipe.sections import SECTION_NAMES, Recipe
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 from multihead.system import plugins
 
 REASON = "Chosen for this corpus: "

@@ -19,6 +19,7 @@ from multihead import models
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings, tasks
 from multihead.run import files, manifest, model_file, tensors, vocabulary
 from multihead.run.checkpoints import BEST, Checkpoints
 from multihead.run.described import refuse_lost_manifest
@@ -29,7 +30,6 @@ from multihead.run.manifest import Manifest
 from multihead.run.names import ENVIRONMENT, MODEL, RECIPE, WEIGHTS
 from multihead.run.origin import Origin, fingerprint, identity
 from multihead.run.records import Records
-from multihead.settings import Settings, tasks
 from multihead.system import plugins
 from multihead.text.tokenizer import Tokenizer
 

@@ -16,11 +16,11 @@ from multihead.nn.unfilled import Unfilled, only_shapes
 from multihead.recipe import Recipe
 from multihead.recipe.checking import checked
 from multihead.recipe.layers import Layer
+from multihead.recipe.settings import Settings, tasks
 from multihead.run import tensors
 from multihead.run.described import FORMAT, origin, read, read_json
 from multihead.run.numbers import check_numbers
 from multihead.run.origin import Origin
-from multihead.settings import Settings, tasks
 
 __all__ = [
     "FORMAT",

@@ -19,10 +19,10 @@ from multihead.engines.native import layers, written
 from multihead.errors import UserError
 from multihead.recipe.checking import checked
 from multihead.recipe.layers import Layer
+from multihead.recipe.settings import SearchSettings
 from multihead.run import described, files, manifest, sealed_file, vocabulary
 from multihead.run.manifest import Manifest
 from multihead.run.names import ENVIRONMENT, MODEL, RECIPE, WEIGHTS
-from multihead.settings import SearchSettings
 from multihead.system import disk
 from multihead.system.native_library import Array
 from multihead.system.safe_parsing import parse_json

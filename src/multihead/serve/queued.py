@@ -11,10 +11,10 @@ from multihead.attention_maps.records import AttentionRecord
 from multihead.generation.batching import SourceLine
 from multihead.generation.line_translator import LineTranslator
 from multihead.generation.translation import Translation
+from multihead.recipe.settings import SearchSettings
 from multihead.search.outputs import Hypothesis
 from multihead.search.phrase import Phrase
 from multihead.serve.fair_queue import DeadlineError, FairQueue, Forced, Work
-from multihead.settings import SearchSettings
 from multihead.system.progress import OnCount
 
 

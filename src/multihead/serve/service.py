@@ -15,11 +15,11 @@ from multihead_documents.web.html import Page
 from multihead.errors import UserError
 from multihead.generation.text_results import SentenceTranslation, TextTranslation
 from multihead.generation.text_translator import TextTranslator
+from multihead.recipe.settings import SearchSettings
 from multihead.serve.fair_queue import BusyError, DeadlineError, FairQueue
 from multihead.serve.queued import QueuedTranslator, Ticket
 from multihead.serve.refusal import RefusedError
 from multihead.serve.request import Format
-from multihead.settings import SearchSettings
 from multihead.text import identify
 from multihead.text.languages import closest
 from multihead.text.terms import Glossary

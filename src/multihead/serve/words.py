@@ -15,7 +15,7 @@ from multihead.generation.carrying import Line
 from multihead.generation.line_translator import LineTranslator
 from multihead.generation.searching import collate_sources
 from multihead.generation.text_layout import Unit
-from multihead.settings import SearchSettings
+from multihead.recipe.settings import SearchSettings
 from multihead.text.lexicon import Lexicon
 from multihead.text.placeholders import Table
 

@@ -8,7 +8,7 @@ from itertools import islice, zip_longest
 from typing import Literal
 
 from multihead.errors import UserError
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
 from multihead.system.addresses import located
 from multihead.text.alignment import first_suspicious_line
 from multihead.text.lines import STDIN, empty, file_kind, read_lines

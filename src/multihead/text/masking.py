@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable
 
 from multihead.errors import UserError
-from multihead.settings import TokenizerSettings
-from multihead.settings.tasks.masked import TokenizerSettings as MaskedSettings
+from multihead.recipe.settings import TokenizerSettings
+from multihead.recipe.settings.tasks.masked import TokenizerSettings as MaskedSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
+from multihead.recipe.settings import OptimisationSettings
 from multihead.run import Run
-from multihead.settings import OptimisationSettings
 from multihead.system import parallel
 from multihead.training import optimizers
 from multihead.training.full_sharding import FullSharding, refuse_model

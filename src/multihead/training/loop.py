@@ -17,8 +17,8 @@ from torch import nn
 
 from multihead.batch import Batch
 from multihead.data.stream import Position, Stream
+from multihead.recipe.settings import FirstStage, OptimisationSettings, ValidationSchedule
 from multihead.run import Run
-from multihead.settings import FirstStage, OptimisationSettings, ValidationSchedule
 from multihead.system import hardware, parallel
 from multihead.training import optimizers
 from multihead.training.checkpoints import Checkpoints

@@ -15,7 +15,7 @@ import torch
 from multihead.batch import Batch
 from multihead.data.stream import Position, Stream
 from multihead.errors import UserError
-from multihead.settings import OptimisationSettings
+from multihead.recipe.settings import OptimisationSettings
 from multihead.system import hardware, parallel
 from multihead.training.splitting import rows, split
 from multihead.training.state import State

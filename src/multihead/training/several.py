@@ -9,7 +9,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from multihead.batch import Batch
 from multihead.errors import UserError
-from multihead.settings import OptimisationSettings
+from multihead.recipe.settings import OptimisationSettings
 from multihead.system import parallel
 from multihead.training.cuda_graphs import make_updater
 from multihead.training.reduction import Reduction

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from multihead.batch import Batch
-from multihead.settings import OptimisationSettings
+from multihead.recipe.settings import OptimisationSettings
 from multihead.system import parallel
 from multihead.training.full_sharding import local
 from multihead.training.shards import Shards

@@ -12,7 +12,7 @@ from multihead.batch import Batch
 from multihead.data.plan import Indices
 from multihead.data.stream import Position, Stream
 from multihead.errors import UserError
-from multihead.settings import OptimisationSettings
+from multihead.recipe.settings import OptimisationSettings
 from multihead.system import parallel
 
 DIVIDED = "training.shard_weights"

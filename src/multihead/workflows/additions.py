@@ -10,8 +10,8 @@ from multihead.data.selection import TRAIN, VALID, select
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.recipe import Recipe
+from multihead.recipe.settings import DataSettings, Settings
 from multihead.run import Run, files
-from multihead.settings import DataSettings, Settings
 from multihead.system.addresses import absolute
 from multihead.training import Outcome
 from multihead.workflows.progress_display import ProgressDisplay, reasons

@@ -16,10 +16,10 @@ from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.recipe import Recipe
+from multihead.recipe.settings import DataSettings, SearchSettings, Settings
 from multihead.run import Run, files
 from multihead.run.names import WEIGHTS
 from multihead.scores.bleu import sentence_bleu
-from multihead.settings import DataSettings, SearchSettings, Settings
 from multihead.system.addresses import is_address, located
 from multihead.system.progress import OnProgress
 from multihead.text.corpus import read_pairs

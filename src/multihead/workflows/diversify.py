@@ -18,8 +18,8 @@ from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import files
-from multihead.settings import Settings
 from multihead.system import disk
 from multihead.system.addresses import located
 from multihead.text.corpus import read_lines

@@ -11,8 +11,8 @@ import torch
 
 from multihead.data.stream import Position
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
 from multihead.system import hardware
 from multihead.training import optimizers, space
 from multihead.training.cuda_graphs import make_updater

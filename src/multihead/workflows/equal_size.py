@@ -9,7 +9,7 @@ from torch import nn
 from multihead import models
 from multihead.nn.unfilled import only_shapes
 from multihead.recipe import Recipe
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 from multihead.workflows.suggest import OTHER_MODELS_RATE_FACTOR, model_settings
 
 STEP = 8

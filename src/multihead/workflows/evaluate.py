@@ -14,6 +14,7 @@ from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.generation.calibration import calibration_error, raw_scores
 from multihead.generation.confidence import Calibration
+from multihead.recipe.settings import DataSettings, SearchSettings
 from multihead.run import Run
 from multihead.scores import (
     Comparison,
@@ -26,7 +27,6 @@ from multihead.scores import (
     perplexity,
     word_error_rate,
 )
-from multihead.settings import DataSettings, SearchSettings
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnCount
 from multihead.text.languages import closest

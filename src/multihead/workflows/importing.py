@@ -15,9 +15,9 @@ from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.nn.unfilled import only_shapes
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run, files, model_file, tensors
 from multihead.run.environment import environment, file_hashes
-from multihead.settings import Settings
 from multihead.text.tokenizer import Tokenizer
 from multihead.workflows import foreign
 from multihead.workflows.foreign._folder import CONFIG, Folder

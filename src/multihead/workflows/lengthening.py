@@ -10,10 +10,10 @@ from multihead import models
 from multihead.errors import UserError
 from multihead.models._attention import WINDOWED
 from multihead.recipe import Recipe, with_model
+from multihead.recipe.settings import Settings
 from multihead.run import Run, files
 from multihead.run.environment import environment, file_hashes
 from multihead.run.names import WEIGHTS
-from multihead.settings import Settings
 
 BERTS = ("bert", "bert_classifier", "bert_spans", "bert_tagger")
 LENGTH = {**dict.fromkeys(BERTS, "max_positions"), "gpt": "context"}

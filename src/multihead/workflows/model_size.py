@@ -11,7 +11,7 @@ import torch
 from multihead import models
 from multihead.errors import UserError
 from multihead.recipe import Recipe
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 from multihead.system.memory import free_memory
 
 BYTES = {"cpu": 8, "elsewhere": 4}

@@ -9,8 +9,8 @@ from multihead import models
 from multihead.errors import UserError
 from multihead.nn.unfilled import Unfilled
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
 from multihead.system import randomness
 from multihead.training.unfit import refuse_unfit
 from multihead.training.unsaved import refuse_drawn

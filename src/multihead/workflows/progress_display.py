@@ -14,8 +14,8 @@ from rich.text import Text
 from torch import nn
 
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings, tasks
 from multihead.recipe.values import spelled
-from multihead.settings import Settings, tasks
 from multihead.system import hardware, plugins
 from multihead.system.terminal import escape_unprintable
 

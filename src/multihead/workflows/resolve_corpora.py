@@ -8,8 +8,8 @@ from multihead import recipe as recipes
 from multihead.data.corpora import Corpus, corpora
 from multihead.errors import UserError
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
 from multihead.system.addresses import absolute
 from multihead.text.corpus import check_sides
 from multihead.text.symbols import ALL_STANDARD, STANDARD

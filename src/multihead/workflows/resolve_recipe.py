@@ -7,8 +7,8 @@ from multihead import models
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
 from multihead.system.addresses import absolute
 from multihead.workflows.suggest import (
     MUON_RATE_FACTOR,

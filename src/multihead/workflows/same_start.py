@@ -13,7 +13,7 @@ import torch
 
 from multihead.errors import UserError
 from multihead.recipe import Recipe, from_toml, to_toml
-from multihead.settings import OptimisationSettings, Settings
+from multihead.recipe.settings import OptimisationSettings, Settings
 from multihead.system import parallel, plugins
 from multihead.training.computation import computation
 

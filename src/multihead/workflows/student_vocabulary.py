@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import islice
 
 from multihead.recipe import Recipe
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 from multihead.text.corpus import read_pairs
 from multihead.workflows.suggest.pieces import vocab_size
 from multihead.workflows.suggest.profile import profile

@@ -8,7 +8,7 @@ from multihead import recipe as recipes
 from multihead.data import vocabularies
 from multihead.errors import UserError
 from multihead.recipe import Recipe
-from multihead.settings import DataSettings, Settings
+from multihead.recipe.settings import DataSettings, Settings
 from multihead.text.bpe_dropout import supports_dropout
 from multihead.text.symbols import ALL_STANDARD, STANDARD
 from multihead.workflows.suggest import Asked, Suggestion, alternative, measure, suggest, within_time

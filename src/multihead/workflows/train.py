@@ -15,12 +15,12 @@ from multihead.generation.recording import record_run
 from multihead.inspect.curves import draw_curves
 from multihead.inspect.report import AlignedSentence, training_page
 from multihead.recipe import Recipe, recipe_hash, refuse_at_once, resumed, with_horizon
+from multihead.recipe.settings import OptimisationSettings, Settings
 from multihead.run import Run
 from multihead.run.environment import environment, file_hashes
 from multihead.run.files import check_place
 from multihead.run.following import FollowingRun
 from multihead.run.names import WEIGHTS
-from multihead.settings import OptimisationSettings, Settings
 from multihead.system import hardware, parallel
 from multihead.training import Observer as TrainingObserver
 from multihead.training import Outcome, Training, space

@@ -15,9 +15,9 @@ from multihead_documents.markup import faults
 from multihead.errors import UserError
 from multihead.generation.text_results import TextTranslation
 from multihead.generation.text_translator import TextTranslator
+from multihead.recipe.settings import SearchSettings
 from multihead.run.names import MODEL, WEIGHTS
 from multihead.run.seal import identity as version
-from multihead.settings import SearchSettings
 from multihead.system import disk
 from multihead.system.progress import OnCount
 from multihead.text.terms import Glossary

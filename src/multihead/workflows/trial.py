@@ -17,9 +17,9 @@ from torch import nn
 from multihead.data.prepare import prepare
 from multihead.generation import Translator
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.recipe.values import spelled
 from multihead.run import Run
-from multihead.settings import Settings
 from multihead.workflows.train import Observer, train
 
 UPDATES = 300

@@ -8,7 +8,7 @@ import torch
 
 from multihead.data.batches import FREE, collate
 from multihead.recipe import Recipe
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 from multihead.system import hardware
 from multihead.training.cuda_graphs import make_updater
 from multihead.training.optimizers import make_optimizer

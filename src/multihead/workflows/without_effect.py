@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from multihead.errors import UserError
 from multihead.recipe import Recipe
-from multihead.settings import DataSettings, Settings
+from multihead.recipe.settings import DataSettings, Settings
 from multihead.text.corpus import has_fields
 
 OF_METHODS = {

@@ -24,8 +24,8 @@ from multihead.data.pictures.shapes import draw_shapes
 from multihead.data.pictures.store import PictureStore, PictureWriter
 from multihead.data.plan import shuffled
 from multihead.errors import UserError
-from multihead.settings import TokenizerSettings as Vocabulary
-from multihead.settings.tasks.drawing import DataSettings, TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings as Vocabulary
+from multihead.recipe.settings.tasks.drawing import DataSettings, TokenizerSettings
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
 from multihead.text.delimited import read_table

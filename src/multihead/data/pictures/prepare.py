@@ -14,7 +14,7 @@ from multihead.data.pictures.opening import Form, channels_of, fitted
 from multihead.data.pictures.store import PictureStore, PictureWriter
 from multihead.data.plan import shuffled
 from multihead.errors import UserError
-from multihead.settings.tasks.pictures import DataSettings
+from multihead.recipe.settings.tasks.pictures import DataSettings
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
 

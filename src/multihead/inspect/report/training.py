@@ -13,8 +13,8 @@ from multihead.inspect.report.markup import Child, Markup, join, tag
 from multihead.inspect.report.parts import card, duration, facts_table, folded, report
 from multihead.inspect.report.samples import samples_card
 from multihead.inspect.report.words import known, say
+from multihead.recipe.settings import tasks
 from multihead.run import Run
-from multihead.settings import tasks
 from multihead.system import plugins
 
 LOWER = ("loss", "perplexity", "bits_per_character")

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from multihead.errors import UserError
 from multihead.export import comparison
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run, tensors
-from multihead.settings import Settings
 from multihead.text_batch import Input
 from multihead.workflows import foreign
 from multihead.workflows.foreign._folder import Folder

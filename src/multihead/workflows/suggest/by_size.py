@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from multihead.data.pairs import read_pairs
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
 from multihead.text.pieces import MAX_PIECE_CHARS, alphabet, count, normalizer, script_pre_tokenizer
 
 

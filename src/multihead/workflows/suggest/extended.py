@@ -2,7 +2,7 @@
 
 from multihead import models
 from multihead.recipe import Recipe
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 
 
 def sized_as(recipe: Recipe[Settings]) -> str:

@@ -2,7 +2,7 @@
 
 import math
 
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
 from multihead.workflows.suggest import sizes
 from multihead.workflows.suggest.decision import Decision
 from multihead.workflows.suggest.profile import CorpusProfile, SideProfile

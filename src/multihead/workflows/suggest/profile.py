@@ -12,7 +12,7 @@ import regex
 
 from multihead.data.added import added_pairs
 from multihead.data.pairs import read_pairs
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
 from multihead.text.cleaning import length_ratio
 from multihead.text.pieces import (
     BETWEEN_LETTERS,

@@ -21,9 +21,9 @@ from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.generation.picture_classifier import PictureClassifier
 from multihead.recipe import Recipe, recipe_hash
+from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.scores import by_length
-from multihead.settings import Settings
 from multihead.system import disk
 from multihead.system.safe_parsing import parse_json
 from multihead.training import Outcome

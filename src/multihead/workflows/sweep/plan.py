@@ -40,9 +40,9 @@ from multihead import models
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES, Recipe
-from multihead.recipes import first_comment
-from multihead.recipes import sweeps as builtin
-from multihead.settings import Settings
+from multihead.recipe.built_in import first_comment
+from multihead.recipe.built_in import sweeps as builtin
+from multihead.recipe.settings import Settings
 from multihead.system import disk
 from multihead.system.safe_parsing import parse_toml
 from multihead.workflows.without_effect import refuse_without_effect

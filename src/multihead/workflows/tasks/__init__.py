@@ -19,8 +19,8 @@ from multihead.data.stream import Position, Stream
 from multihead.errors import UserError
 from multihead.inspect.report import AlignedSentence
 from multihead.recipe import Recipe, refuse_contradictions
+from multihead.recipe.settings import Settings, tasks
 from multihead.run import Run
-from multihead.settings import Settings, tasks
 from multihead.system.progress import OnProgress
 from multihead.text.tokenizer import Tokenizer
 from multihead.training import Validation

@@ -6,8 +6,8 @@ from multihead.data.text_batches import TextsStream, labelled, lengths
 from multihead.data.texts import prepare_texts
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
 from multihead.system.progress import OnProgress
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.classification.validation import Validator

@@ -6,8 +6,8 @@ from torch import nn
 from multihead.data.text_batches import evaluation_batches, labelled, lengths
 from multihead.data.texts import PreparedTexts
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.scores.classes import class_scores
-from multihead.settings import Settings
 from multihead.system import hardware
 from multihead.training import Validation
 from multihead.workflows.tasks.pictures.validation import most_confused

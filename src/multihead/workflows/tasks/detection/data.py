@@ -10,9 +10,9 @@ from multihead.data.pictures.stream import PictureStream
 from multihead.data.stream import Position
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
+from multihead.recipe.settings import Settings
+from multihead.recipe.settings.tasks.detection import DataSettings
 from multihead.run import Run
-from multihead.settings import Settings
-from multihead.settings.tasks.detection import DataSettings
 from multihead.system.progress import OnProgress
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.detection.validation import Validator

@@ -8,8 +8,8 @@ from torch import nn
 
 from multihead.data.pictures.objects import SceneBatches, SceneSet
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.scores.detection import Detections, DetectionScores, Truth, detection_scores
-from multihead.settings import Settings
 from multihead.system import hardware
 from multihead.training import Validation
 

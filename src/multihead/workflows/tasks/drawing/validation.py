@@ -10,8 +10,8 @@ from torch import nn
 from multihead.data.pictures.caption_batches import CaptionBatches
 from multihead.generation.image_generator import ImageGenerator
 from multihead.recipe import Recipe
-from multihead.settings import Settings
-from multihead.settings.tasks.drawing import SearchSettings
+from multihead.recipe.settings import Settings
+from multihead.recipe.settings.tasks.drawing import SearchSettings
 from multihead.system import hardware
 from multihead.training import Validation
 

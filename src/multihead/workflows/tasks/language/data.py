@@ -8,8 +8,8 @@ from multihead.data.packed import PackedText, pack
 from multihead.data.windows import WindowStream
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
 from multihead.system.addresses import located
 from multihead.system.progress import OnProgress
 from multihead.workflows.tasks import TaskSetup

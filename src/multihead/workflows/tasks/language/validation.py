@@ -7,7 +7,7 @@ from multihead.data.packed import PackedText
 from multihead.generation.text_generator import TextGenerator
 from multihead.generation.text_likelihood import likelihood
 from multihead.recipe import Recipe
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 from multihead.training import Validation
 
 

@@ -11,10 +11,10 @@ from multihead.data.text_batches import MULTIPLE, TextsStream, lengths
 from multihead.data.texts import PreparedTexts, prepare_texts
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
+from multihead.recipe.settings import Settings
+from multihead.recipe.settings.tasks.classification import DataSettings as Labelled
+from multihead.recipe.settings.tasks.masked import DataSettings
 from multihead.run import Run
-from multihead.settings import Settings
-from multihead.settings.tasks.classification import DataSettings as Labelled
-from multihead.settings.tasks.masked import DataSettings
 from multihead.system.addresses import located
 from multihead.system.progress import OnProgress
 from multihead.text.masking import with_mask

@@ -12,7 +12,7 @@ from multihead.data.texts import PreparedTexts
 from multihead.generation.mask_filler import MaskFiller
 from multihead.nn.losses import validated
 from multihead.recipe import Recipe
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 from multihead.system import hardware
 from multihead.text.masking import MASK, encode_masked
 from multihead.text.tokenizer import Tokenizer

@@ -10,9 +10,9 @@ from multihead.data.pictures.prepare import Prepared, prepare
 from multihead.data.pictures.stream import PictureStream
 from multihead.data.stream import Position
 from multihead.recipe import Recipe, with_model
+from multihead.recipe.settings import Settings
+from multihead.recipe.settings.tasks.pictures import DataSettings
 from multihead.run import Run
-from multihead.settings import Settings
-from multihead.settings.tasks.pictures import DataSettings
 from multihead.system.addresses import located
 from multihead.system.progress import OnProgress
 from multihead.workflows.tasks import TaskSetup

@@ -7,8 +7,8 @@ from torch import nn
 from multihead.data.pictures.batches import sequential_batches
 from multihead.data.pictures.store import PictureStore
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.scores.classes import ClassScores, class_scores
-from multihead.settings import Settings
 from multihead.system import hardware
 from multihead.training import Validation
 

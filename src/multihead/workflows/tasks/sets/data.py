@@ -6,8 +6,8 @@ from multihead.data.pictures.prepare import prepare
 from multihead.data.pictures.sets import SetMaker
 from multihead.data.pictures.stream import PictureStream
 from multihead.recipe import Recipe, with_model
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
 from multihead.system import randomness
 from multihead.system.progress import OnProgress
 from multihead.workflows.tasks import TaskSetup

@@ -6,7 +6,7 @@ from torch import nn
 
 from multihead.data.pictures.sets import SetMaker
 from multihead.recipe import Recipe
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 from multihead.system import hardware
 from multihead.training import Validation
 

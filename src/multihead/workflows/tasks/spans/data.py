@@ -7,8 +7,8 @@ import torch
 from multihead.data.questions import PLACES, PreparedQuestions, prepare_questions
 from multihead.data.text_batches import SPECIALS, TextsStream
 from multihead.recipe import Recipe, with_model
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
 from multihead.system.progress import OnProgress
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.masked.data import check_length

@@ -9,8 +9,8 @@ from multihead.data.questions import PreparedQuestions
 from multihead.generation.answerer import NO_SPAN, as_answer, spans
 from multihead.models.bert_spans import span_loss
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.scores.answers import answer_scores
-from multihead.settings import Settings
 from multihead.system import hardware
 from multihead.text.questions import shortened
 from multihead.training import Validation

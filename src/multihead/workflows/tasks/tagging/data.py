@@ -8,8 +8,8 @@ from multihead.data.tagged import PreparedTags, prepare_tags
 from multihead.data.text_batches import TextsStream
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
 from multihead.system.progress import OnProgress
 from multihead.workflows.tasks import TaskSetup
 from multihead.workflows.tasks.masked.data import check_length

@@ -8,7 +8,7 @@ from multihead.data.tagged import PreparedTags
 from multihead.data.text_batches import evaluation_batches
 from multihead.generation.tagger import tag_scores
 from multihead.recipe import Recipe
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 from multihead.system import hardware
 from multihead.training import Validation
 

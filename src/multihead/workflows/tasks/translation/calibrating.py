@@ -8,7 +8,7 @@ from multihead.data.batches import Pairs
 from multihead.data.word_pairs import sample
 from multihead.generation.calibration import fit, piece_rates, raw_scores
 from multihead.generation.confidence import NAME
-from multihead.settings import SearchSettings
+from multihead.recipe.settings import SearchSettings
 from multihead.text.casing import NAME as CASING
 from multihead.text.casing import Casing
 from multihead.text.changed_kinds import changed_kinds

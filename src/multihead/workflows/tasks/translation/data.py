@@ -18,8 +18,8 @@ from multihead.data.sanity_checks import sanity_warnings
 from multihead.data.statistics import quantiles
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_vocabularies
+from multihead.recipe.settings import DataSettings, Settings, TokenizerSettings
 from multihead.run import Run
-from multihead.settings import DataSettings, Settings, TokenizerSettings
 from multihead.system.addresses import located
 from multihead.system.progress import OnProgress
 from multihead.text.bpe_dropout import check_dropout

@@ -6,7 +6,7 @@ from torch import nn
 from multihead.data.prepare_corpora import PreparedCorpora
 from multihead.inspect.report import AlignedSentence
 from multihead.recipe import Recipe
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 from multihead.training import Validation
 from multihead.workflows.tasks.translation.validation import Validator
 

@@ -15,8 +15,8 @@ from multihead.data.sanity_checks import sanity_warnings
 from multihead.data.stream import Position
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_vocabularies
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
 from multihead.system.progress import OnProgress
 from multihead.text.bpe_dropout import check_dropout
 from multihead.text.corpus import remarks

@@ -8,7 +8,7 @@ from multihead.data.batches import FREE, Mark, Pairs, Position, Reencode, Shapes
 from multihead.data.marking import Marking
 from multihead.data.noising import Noise
 from multihead.recipe import Recipe
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 from multihead.system import hardware, randomness
 from multihead.text.bpe_dropout import BPEDropout, supports_dropout
 from multihead.text.tokenizer import Tokenizer

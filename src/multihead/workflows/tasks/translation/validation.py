@@ -12,9 +12,9 @@ from multihead.generation import Translator
 from multihead.inspect.report import AlignedSentence
 from multihead.nn.losses import validated
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
+from multihead.recipe.settings.tasks.translation import ValidationSettings
 from multihead.scores import bleu, character_error_rate, chrf, exact_match, word_error_rate
-from multihead.settings import Settings
-from multihead.settings.tasks.translation import ValidationSettings
 from multihead.system import hardware
 from multihead.training import Validation
 from multihead.workflows.compare import alignment

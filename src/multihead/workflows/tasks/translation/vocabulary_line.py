@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 
 UP_TO_A_SIZE = ("bpe", "unigram", "wordpiece")

@@ -5,9 +5,9 @@ from typing import Literal
 
 from pydantic import Field, PositiveInt
 
-from multihead.settings.base import Settings
-from multihead.settings.tasks.masked import TokenizerSettings
-from multihead.settings.training import TrainingSettings, ValidationSchedule
+from multihead.recipe.settings.base import Settings
+from multihead.recipe.settings.tasks.masked import TokenizerSettings
+from multihead.recipe.settings.training import TrainingSettings, ValidationSchedule
 
 USE = "tag {run} -i texts.txt"
 """The command that uses a trained run."""

@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import Field, PositiveInt
 
-from multihead.settings.base import Settings
-from multihead.settings.training import TrainingSettings, ValidationSchedule
+from multihead.recipe.settings.base import Settings
+from multihead.recipe.settings.training import TrainingSettings, ValidationSchedule
 
 USE = 'fill {run} "... [MASK] ..."'
 """The command that uses a trained run."""

@@ -5,10 +5,10 @@ from typing import Literal
 
 from pydantic import Field, PositiveInt, field_validator
 
-from multihead.settings.base import Settings, distinct
-from multihead.settings.tasks.masked import TokenizerSettings
-from multihead.settings.training import TrainingSettings as Base
-from multihead.settings.training import ValidationSchedule
+from multihead.recipe.settings.base import Settings, distinct
+from multihead.recipe.settings.tasks.masked import TokenizerSettings
+from multihead.recipe.settings.training import TrainingSettings as Base
+from multihead.recipe.settings.training import ValidationSchedule
 
 USE = "classify {run} -i texts.txt"
 """The command that uses a trained run."""

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from multihead.recipes import first_comment
+from multihead.recipe.built_in import first_comment
 
 FOLDER = Path(__file__).parent
 

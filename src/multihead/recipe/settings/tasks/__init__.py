@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from types import ModuleType
 
 from multihead.errors import UserError
-from multihead.settings.base import Settings
+from multihead.recipe.settings.base import Settings
 from multihead.system import plugins
 
 GROUP = "multihead.tasks"

@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import Field, PositiveInt, field_validator
 
-from multihead.settings.base import Settings, distinct
-from multihead.settings.training import OptimisationSettings, ValidationSchedule
+from multihead.recipe.settings.base import Settings, distinct
+from multihead.recipe.settings.training import OptimisationSettings, ValidationSchedule
 
 USE = "detect {run} picture.png"
 """The command that uses a trained run."""

@@ -5,9 +5,9 @@ from typing import Literal
 
 from pydantic import Field, PositiveInt
 
-from multihead.settings.base import Settings
-from multihead.settings.tasks import pictures
-from multihead.settings.training import OptimisationSettings, ValidationSchedule
+from multihead.recipe.settings.base import Settings
+from multihead.recipe.settings.tasks import pictures
+from multihead.recipe.settings.training import OptimisationSettings, ValidationSchedule
 
 USE = "classify {run} 1.png 2.png 3.png"
 """The command that uses a trained run."""

@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
-from multihead.settings.base import Settings
-from multihead.settings.training import OptimisationSettings, ValidationSchedule
+from multihead.recipe.settings.base import Settings
+from multihead.recipe.settings.training import OptimisationSettings, ValidationSchedule
 
 USE = 'draw {run} "..." -n 8 -o grid.png'
 """The command that uses a trained run."""

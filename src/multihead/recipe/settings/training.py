@@ -4,7 +4,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field, PositiveFloat, PositiveInt, field_validator
 
-from multihead.settings.base import Settings
+from multihead.recipe.settings.base import Settings
 
 
 class OptimisationSettings(Settings):
