@@ -6,7 +6,9 @@ from typing import Any
 import torch
 from training_worker import serve
 
-from multihead import __version__, models
+from multihead import __version__
+
+from multihead.recipe import model_kinds
 from multihead.system import hardware, native
 from multihead.batch import PairBatch
 from multihead.data.batches import Shapes, collate
@@ -27,7 +29,7 @@ class Ours:
         torch.manual_seed(1)
         vocabularies = {"source_vocab": task["vocab"], "target_vocab": task["vocab"]}
         smoothing = {"label_smoothing": task["label_smoothing"]}
-        module = models.load(task["kind"])
+        module = model_kinds.load(task["kind"])
         keys = vocabularies | smoothing | task["model"]
         device = torch.device(settings["device"])
         model = module.Model(module.Settings.model_validate(keys)).train().to(device)

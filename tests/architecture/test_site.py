@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from multihead import cli, models
+from multihead import cli
+
+from multihead.recipe import model_kinds
 from multihead.recipe import section_types
 
 ROOT = Path(__file__).parents[2]
@@ -93,7 +95,7 @@ def test_the_reference_has_every_command_and_every_setting(site: Path) -> None:
     settings = (site / "reference/settings.html").read_text(encoding="utf-8")
     keys = {
         f"{name}.{key}"
-        for kind in models.built_in()
+        for kind in model_kinds.built_in()
         for name, section in section_types(kind).items()
         for key in section.model_fields
     }

@@ -14,7 +14,8 @@ import torch
 from PIL import Image
 
 import multihead
-from multihead import api, models
+from multihead import api
+from multihead.recipe import model_kinds
 from multihead import recipe as recipes
 from multihead.api import LoadedImageGenerator, LoadedMaskFiller
 from multihead.errors import UserError
@@ -36,7 +37,7 @@ def made(folder: Path, kind: str, tokenizer: Tokenizer | None, sizes: dict[str, 
     recipe = recipes.from_toml("", overrides=given)
     tokenizers = () if tokenizer is None else (tokenizer,)
     with Run.create(folder, recipe, tokenizers, {}) as run:
-        run.save_model(models.load(kind).Model(recipe.model).state_dict(), {})
+        run.save_model(model_kinds.load(kind).Model(recipe.model).state_dict(), {})
     return folder
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from PIL import Image
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead.errors import UserError
 from multihead.generation.picture_classifier import PictureClassifier
 from multihead.inspect.image_inspection import inspect_image
@@ -28,7 +28,7 @@ def picture(tmp_path: Path) -> Path:
 
 def classifier(kind: str, **given: object) -> PictureClassifier:
     torch.manual_seed(11)
-    module = models.load(kind)
+    module = model_kinds.load(kind)
     return PictureClassifier(
         module.Model(module.Settings.model_validate({**SIZES, **given})), device=torch.device("cpu")
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead.recipe.settings import tasks
 
 
@@ -11,4 +11,4 @@ from multihead.recipe.settings import tasks
     [("transformer", "tokens"), ("gpt", "tokens"), ("vit", "images"), ("dalle", "images")],
 )
 def test_speed_is_reported_in_the_tasks_unit(kind: str, what: str) -> None:
-    assert tasks.speed_unit(models.task(kind)) == what
+    assert tasks.speed_unit(model_kinds.task(kind)) == what

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead.data.catalogue import CORPORA
 from multihead.errors import UserError
 from multihead.recipe import built_in as recipes
@@ -71,16 +71,16 @@ def test_the_two_directions_of_a_pair_mirror_each_other() -> None:
 
 
 def test_models_are_found_by_their_file_names() -> None:
-    assert "transformer" in models.kinds()
-    module = models.load("transformer")
+    assert "transformer" in model_kinds.names()
+    module = model_kinds.load("transformer")
     assert module.Model.__module__ == "multihead.models.transformer"
 
 
 def test_an_unknown_model_is_refused_with_the_closest_name() -> None:
     with pytest.raises(UserError, match=r'no model "transfomer"\. Did you mean "transformer"\?'):
-        models.load("transfomer")
+        model_kinds.load("transfomer")
     with pytest.raises(UserError, match=r'no model "\.\./x"\. Known models: .*transformer'):
-        models.load("../x")
+        model_kinds.load("../x")
 
 
 @pytest.mark.parametrize("name", recipes.names())
@@ -90,7 +90,7 @@ def test_the_model_of_a_recipe_is_read_from_its_files_alone(name: str) -> None:
 
 def test_models_and_recipes_are_listed_without_importing_torch() -> None:
     code = (
-        "import sys; from multihead import models, recipes; models.kinds(); recipes.describe(); "
+        "import sys; from multihead.recipe import built_in, model_kinds; model_kinds.names(); built_in.describe(); "
         "[recipes.model(name) for name in recipes.names()]; "
         "sys.exit('torch' in sys.modules or 'pydantic' in sys.modules)"
     )

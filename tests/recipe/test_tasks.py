@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import multihead
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES, from_toml, load, section_types, to_toml
 from multihead.recipe import built_in as recipes
@@ -26,8 +26,8 @@ def test_a_task_is_a_file_of_settings_and_a_folder_of_data_validation_and_inspec
 
 
 def test_every_model_has_an_existing_task() -> None:
-    assert {models.task(kind) for kind in models.kinds()} == set(tasks.names())
-    assert models.task("transformer") == "translation"
+    assert {model_kinds.task(kind) for kind in model_kinds.names()} == set(tasks.names())
+    assert model_kinds.task("transformer") == "translation"
 
 
 def test_a_recipe_has_and_writes_the_sections_of_its_task_alone() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead import recipe as recipes
 from multihead.recipe.settings.tasks.masked import TokenizerSettings
 from multihead.run import Run
@@ -31,7 +31,7 @@ def made(folder: Path, kind: str, **changed: Any) -> Path:
         data |= {"data.max_question": 4, "data.stride": 5}
     recipe = recipes.from_toml("", overrides={"name": "old", "model.kind": kind, **overrides, **data})
     torch.manual_seed(3)
-    model = models.load(kind).Model(recipe.model)
+    model = model_kinds.load(kind).Model(recipe.model)
     for weight in model.parameters():
         weight.data.mul_(2)
     with Run.create(folder, recipe, [tokenizer], environment({})) as written:

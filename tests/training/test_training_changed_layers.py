@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrizations
 from torch.testing import assert_close
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.models.transformer import Settings, Transformer
@@ -340,7 +340,7 @@ def test_a_value_that_is_drawn_at_random_and_not_saved_is_refused(
         return model
 
     recipe = recipes.load("student-micro")
-    monkeypatch.setattr(models.load(recipe.kind), "Model", made)
+    monkeypatch.setattr(model_kinds.load(recipe.kind), "Model", made)
     if how in ("seeded", "persistent"):
         new_model(recipe, torch.device("cpu"))
         return

@@ -6,7 +6,7 @@ import torch
 from made_up import sentences
 from watching import Silent
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead import recipe as recipes
 from multihead.data.prepare import prepare
 from multihead.recipe import Recipe
@@ -53,7 +53,7 @@ def test_whatever_the_kind_of_model_it_has_about_as_many_parameters(kind: str, p
         settings["model.source_vocab"] = settings["model.target_vocab"] = settings["tokenizer.vocab_size"]
         recipe = recipes.from_toml("", overrides=settings)
         with torch.device("meta"):
-            model = models.load(kind).Model(recipe.model)
+            model = model_kinds.load(kind).Model(recipe.model)
         return sum(parameter.numel() for parameter in model.parameters())
 
     assert 0.7 < parameters(kind) / parameters("transformer") < 1.4

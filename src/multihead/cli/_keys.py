@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead.cli import _console
 from multihead.cli._effect import Used
 from multihead.recipe import DEFAULT_KIND, SECTION_NAMES, section_types
@@ -25,7 +25,7 @@ def split(
     *,
     sections: Sequence[str],
     short: str = "",
-    task: str = models.DEFAULT_TASK,
+    task: str = model_kinds.DEFAULT_TASK,
 ) -> tuple[list[str], dict[str, str]]:
     """Separate recipe keys from the other arguments; the last value of a repeated key counts.
 
@@ -130,8 +130,8 @@ def _rows(
     section: str, kind: type[Settings], *, bare: bool, used: Collection[str] | None
 ) -> Iterator[tuple[Text, str]]:
     if section == "model":
-        own = models.name_of(kind)
-        yield Text("--model.kind"), f"Model: one of {', '.join(models.kinds())}. [{own}]"
+        own = model_kinds.name_of(kind)
+        yield Text("--model.kind"), f"Model: one of {', '.join(model_kinds.names())}. [{own}]"
     for key, field in kind.model_fields.items():
         if used is not None and key not in used:
             continue

@@ -8,7 +8,9 @@ from typing import Annotated, TypeVar, get_type_hints
 
 import tyro
 
-from multihead import models, recipe
+from multihead import recipe
+
+from multihead.recipe import model_kinds
 from multihead.cli import _keys
 from multihead.cli._effect import Used, refuse_unused
 from multihead.errors import UserError
@@ -54,7 +56,7 @@ def read_with_keys(
     *,
     sections: Sequence[str],
     short: str = "",
-    task: str = models.DEFAULT_TASK,
+    task: str = model_kinds.DEFAULT_TASK,
     listed: bool = True,
     used: Used | None = None,
 ) -> tuple[Options, dict[str, str]]:
@@ -107,8 +109,8 @@ def at_least_one(name: str, count: int) -> int:
 def _section_types(rest: Sequence[str], given: Mapping[str, str], task: str) -> _keys.Types:
     """Return the settings classes of the model or recipe given among the arguments, or of the task."""
     if "model.kind" in given:
-        return recipe.section_types(models.named(given["model.kind"]))
-    if task == models.DEFAULT_TASK:
+        return recipe.section_types(model_kinds.named(given["model.kind"]))
+    if task == model_kinds.DEFAULT_TASK:
         return recipe.section_types(_recipe_kind(rest) or recipe.DEFAULT_KIND)
     return tasks.sections(task)
 

@@ -23,7 +23,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.cli.train import summary
 from multihead.errors import UserError
@@ -112,7 +112,7 @@ def main(arguments: Sequence[str]) -> int:
     else:
         how = "compare TEACHER STUDENT --src FILE --tgt FILE"
         console.print(f"to compare it with the teacher: {_console.program()} {how}")
-    if recipe.kind in models.built_in():
+    if recipe.kind in model_kinds.built_in():
         place = shlex.quote(str(student))
         console.print(
             f"to run it in Firefox's engine: {_console.program()} export {place} --to firefox -o DIR"

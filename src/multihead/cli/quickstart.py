@@ -17,7 +17,7 @@ from typing import Literal
 
 from rich.console import Console
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead import recipe as recipes
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.cli._counting import counted
@@ -110,11 +110,11 @@ def _recipe(options: Options, given: dict[str, str]) -> Recipe[Settings]:
     refuse_keys(given, OWN_CORPUS, "in the quickstart, which makes its own corpus")
     if options.steps is not None:
         refuse_keys(given, ("training.steps",), "beside --steps")
-    kind = models.named(given.get("model.kind", recipes.DEFAULT_KIND))
-    if models.task(kind) != "translation":
+    kind = model_kinds.named(given.get("model.kind", recipes.DEFAULT_KIND))
+    if model_kinds.task(kind) != "translation":
         raise UserError(
             f'the quickstart trains a translator, and "{plugins.shown(kind)}" '
-            f"is for {tasks.work(models.task(kind))}",
+            f"is for {tasks.work(model_kinds.task(kind))}",
             place="--model.kind",
             remedy="Leave it out, or choose another model.",
         )

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead.engines.choose import NATIVE, LatestStepper
 from multihead.engines.native import written
 from multihead.errors import UserError
@@ -24,7 +24,7 @@ def record_search(run: Run, latest: LatestStepper) -> None:
     """
     model = latest.model
     # Code from outside may make a model of a class from inside.
-    built_in = run.recipe.kind in models.built_in() and type(model).__module__.startswith("multihead.models.")
+    built_in = run.recipe.kind in model_kinds.built_in() and type(model).__module__.startswith("multihead.models.")
     if not (run.has_model and run.sealed and built_in) or SearchRecord.read(run.folder) is not None:
         return
     try:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead.errors import UserError
 from multihead.recipe import built_in as recipes
 from multihead.recipe.sections import SECTION_NAMES
@@ -57,7 +57,7 @@ class Layer:
                 remedy="Name it on the command line, --model.kind FILE, or in a recipe of your own.",
             )
         try:
-            return models.named(kind, Path() if self.typed_in else Path(self.place).parent)
+            return model_kinds.named(kind, Path() if self.typed_in else Path(self.place).parent)
         except UserError as error:
             raise UserError(f"{error.place}: {error.fact}", place=place, remedy=error.remedy) from None
 

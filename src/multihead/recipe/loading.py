@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead.errors import UserError
 from multihead.recipe import layers
 from multihead.recipe.checking import checked
@@ -92,7 +92,7 @@ def _types(kind: object, layer: Layer) -> tuple[str, Mapping[str, type[Settings]
         fact = f"model.kind = {spelled(kind)}, but it must be a string"
         raise UserError(fact, place=layer.where("model", "kind"))
     try:
-        kind = models.in_use(kind)
+        kind = model_kinds.in_use(kind)
         return kind, section_types(kind)
     except UserError as error:
         place = error.place or layer.where("model", "kind")
@@ -127,7 +127,7 @@ def _command_line(overrides: Mapping[str, object]) -> Layer:
 def _no_section(key: str) -> UserError:
     meant = [
         f"{name}.{key}"
-        for task in (models.DEFAULT_TASK, *tasks.names())
+        for task in (model_kinds.DEFAULT_TASK, *tasks.names())
         for name, section in tasks.sections(task).items()
         if key in section.model_fields
     ]
@@ -164,7 +164,7 @@ def _merge(origins: Sequence[Layer]) -> Merged:
 def _common(earlier: object, later: object) -> set[str]:
     """Return the model settings that one kind takes over from another."""
     try:
-        old, new = (models.load(models.in_use(str(kind))).Settings for kind in (earlier, later))
+        old, new = (model_kinds.load(model_kinds.in_use(str(kind))).Settings for kind in (earlier, later))
     except UserError:
         return set()  # reported where the model is made
     return set(new.model_fields) if issubclass(new, old) or issubclass(old, new) else set()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead.errors import UserError
 from multihead.recipe.settings import Settings, tasks
 from multihead.system import plugins
@@ -24,7 +24,7 @@ def section_types(kind: str) -> Mapping[str, type[Settings]]:
     Raises:
         UserError: no such model.
     """
-    given = {**tasks.sections(models.task(kind)), "model": models.load(kind).Settings}
+    given = {**tasks.sections(model_kinds.task(kind)), "model": model_kinds.load(kind).Settings}
     if unknown := given.keys() - {*SECTION_NAMES}:
         remedy = f"Sections are {', '.join(SECTION_NAMES)}."
         raise UserError(f'its task has a section "{min(unknown)}"', place=plugins.shown(kind), remedy=remedy)
@@ -60,7 +60,7 @@ class Recipe(Generic[M_co]):
     @property
     def task(self) -> str:
         """Task of the model, one of ``settings.tasks``."""
-        return models.task(self.kind)
+        return model_kinds.task(self.kind)
 
     def section(self, name: str) -> Settings:
         """Return a section by name, one of ``SECTION_NAMES``."""

@@ -15,7 +15,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import Recipe
@@ -206,7 +206,7 @@ class Run(Checkpoints, Records):
         """
         described = model_file.read(self.folder / MODEL)
         model_file.load_module(described, self.folder)
-        found = models.task(described["kind"])
+        found = model_kinds.task(described["kind"])
         if plugins.is_record(found) and isinstance(recorded := described.get("task"), str):
             plugins.warn_of_change(recorded, found)
         return found

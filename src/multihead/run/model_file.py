@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead.errors import UserError
 from multihead.nn.unfilled import Unfilled, only_shapes
 from multihead.recipe import Recipe
@@ -52,7 +52,7 @@ def description(recipe: Recipe[Settings], vocabularies: Sequence[int], origin: O
         "format": FORMAT,
         "run": origin.run,
         "tokenizers": list(origin.tokenizers),
-        "versions": {**versions, **models.distribution(recipe.kind)},
+        "versions": {**versions, **model_kinds.distribution(recipe.kind)},
         "kind": recipe.kind,
         **task,
         "settings": recipe.model.model_dump(mode="json"),
@@ -67,7 +67,7 @@ def load_module(described: Mapping[str, Any], place: Path) -> ModuleType:
         UserError: there is none, or a Python file that the user has not named; nothing here is executed.
     """
     try:
-        return models.load(described["kind"])
+        return model_kinds.load(described["kind"])
     except UserError as error:
         raise UserError(error.fact, place=error.place or str(place), remedy=error.remedy) from error
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead.nn.unfilled import only_shapes
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
@@ -38,7 +38,7 @@ def settings_of_equal_size(base: Recipe[Settings], kind: str) -> Mapping[str, ob
 
     def sized(width: int) -> Settings:
         given = model_settings(kind, width, like.num_layers, like.dropout)
-        settings: Settings = models.load(kind).Settings.model_validate(given)
+        settings: Settings = model_kinds.load(kind).Settings.model_validate(given)
         return settings
 
     width = min(range(STEP, 2 * like.d_model, STEP), key=distance)
@@ -53,5 +53,5 @@ def parameters(kind: str, settings: Settings, vocabulary: int) -> int:
     """Return the number of parameters of a model with these settings and a vocabulary of this size."""
     sizes = {"source_vocab": vocabulary, "target_vocab": vocabulary}
     with only_shapes():
-        model: nn.Module = models.load(kind).Model(settings.model_copy(update=sizes))
+        model: nn.Module = model_kinds.load(kind).Model(settings.model_copy(update=sizes))
     return sum(parameter.numel() for parameter in model.parameters())

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.nn.unfilled import only_shapes
@@ -147,7 +147,7 @@ def _check_weights(ours: Mapping[str, Tensor], recipe: Recipe[Settings], folder:
     model_file.check_layers(recipe.model, len(ours), folder.path / CONFIG)
     try:
         with only_shapes():
-            model = models.load(recipe.kind).Model(recipe.model)
+            model = model_kinds.load(recipe.kind).Model(recipe.model)
     except MALFORMED as error:
         raise _malformed(folder, error) from error
     expected = {name: tuple(weight.shape) for name, weight in model.state_dict().items()}

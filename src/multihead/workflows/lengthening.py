@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead.errors import UserError
 from multihead.models._attention import WINDOWED
 from multihead.recipe import Recipe, with_model
@@ -101,7 +101,7 @@ def _weights(trained: dict[str, Tensor], recipe: Recipe[Settings], old: int) -> 
     table, length = TABLE[recipe.kind], getattr(model, LENGTH[recipe.kind])
     weights = dict(trained)
     weights[table] = trained[table].repeat(-(-length // old), 1)[:length].contiguous()
-    for name in models.load(recipe.kind).Model(model).state_dict():
+    for name in model_kinds.load(recipe.kind).Model(model).state_dict():
         if GLOBAL in name and name not in weights:
             weights[name] = trained[name.replace(GLOBAL, "")].clone()
     return weights

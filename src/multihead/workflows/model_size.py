@@ -8,7 +8,7 @@ import contextlib
 
 import torch
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
@@ -47,6 +47,6 @@ def check(recipe: Recipe[Settings], device: torch.device) -> None:
 def parameters(recipe: Recipe[Settings]) -> int:
     """Return the number of a model's parameters, without their memory; 0: it must be built to be known."""
     with contextlib.suppress(Exception), torch.device("meta"):  # a model of one's own may need real numbers
-        model = models.load(recipe.kind).Model(recipe.model)
+        model = model_kinds.load(recipe.kind).Model(recipe.model)
         return sum(parameter.numel() for parameter in model.parameters())
     return 0

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead.errors import UserError
 from multihead.nn.unfilled import Unfilled
 from multihead.recipe import Recipe
@@ -27,10 +27,10 @@ def new_model(recipe: Recipe[Settings], device: torch.device, init_run: Run | No
     """
     model_size.check(recipe, device)
     with randomness.at(recipe.training.seed, "initialise"):
-        model: nn.Module = models.load(recipe.kind).Model(recipe.model)
+        model: nn.Module = model_kinds.load(recipe.kind).Model(recipe.model)
     refuse_unfit(model)
     with randomness.at(recipe.training.seed, "load"), Unfilled():
-        refuse_drawn(model, models.load(recipe.kind).Model(recipe.model))
+        refuse_drawn(model, model_kinds.load(recipe.kind).Model(recipe.model))
     if init_run:
         trained = init_run.load_model().state_dict()
         # A model may accept a part of another model's weights and keep its own for the rest.

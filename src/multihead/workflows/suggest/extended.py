@@ -1,6 +1,6 @@
 """Models of one's own whose settings are those of a built-in model, or extend them."""
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 
@@ -25,5 +25,5 @@ def own_defaults(recipe: Recipe[Settings]) -> set[str]:
 
 def _base(recipe: Recipe[Settings]) -> type[Settings] | None:
     """Return the settings of a built-in model among those that the recipe's model inherits."""
-    prefix = f"{models.__name__}."
+    prefix = f"{model_kinds.GROUP}."
     return next((one for one in type(recipe.model).__mro__ if one.__module__.startswith(prefix)), None)

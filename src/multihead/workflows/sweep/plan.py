@@ -36,7 +36,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from multihead import models
+from multihead.recipe import model_kinds
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES, Recipe
@@ -234,7 +234,7 @@ def _plot(given: Mapping[str, Any], members: tuple[Member, ...], path: str) -> P
 def _model(kind: str, path: Path, place: str) -> str:
     """Return the name of a model; the path of a Python file is relative to the sweep's folder."""
     try:
-        return models.named(kind, path.parent)
+        return model_kinds.named(kind, path.parent)
     except UserError as error:
         raise UserError(f"{error.place}: {error.fact}", place=place, remedy=error.remedy) from None
 
