@@ -34,7 +34,7 @@ from multihead.recipe.settings import TrainingSettings
 from multihead.training.cuda_graphs import CudaGraphUpdater
 from multihead.training.optimizers import make_optimizer
 from multihead.training.update import Updater
-from multihead.workflows.tasks.translation.streaming import GPU_SHAPES
+from multihead.tasks.translation.streaming import GPU_SHAPES
 
 
 @dataclass(frozen=True)

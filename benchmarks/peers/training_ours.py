@@ -16,7 +16,7 @@ from multihead.recipe.settings import TrainingSettings
 from multihead.training.cuda_graphs import CudaGraphUpdater
 from multihead.training.optimizers import make_optimizer, set_rate
 from multihead.training.update import Updater
-from multihead.workflows.tasks.translation.streaming import GPU_SHAPES
+from multihead.tasks.translation.streaming import GPU_SHAPES
 
 
 class Ours:

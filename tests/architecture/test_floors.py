@@ -54,7 +54,7 @@ LOOKERS = {
     "models/__init__.py",  # a model is found by its file's name
     "system/gpu.py",  # optional: the compiler of the GPU's kernels
     "recipe/settings/tasks/__init__.py",  # and so is a task
-    "workflows/tasks/__init__.py",
+    "tasks/__init__.py",
     "workflows/importing.py",  # and what reads somebody else's
     "cli/_ray.py",  # optional: the engine of a cluster
     "run/__init__.py",  # optional: PyTorch, which a translation by the native kernels does without

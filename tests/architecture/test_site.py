@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 from multihead import cli
-
-from multihead.recipe import model_kinds
-from multihead.recipe import section_types
+from multihead.recipe import model_kinds, section_types
 
 ROOT = Path(__file__).parents[2]
 ANCHOR = re.compile(r'\bid="([^"]+)"')

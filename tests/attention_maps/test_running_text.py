@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multihead.attention_maps import running_text, sentence
-from multihead.recipe.settings.tasks.masked import TokenizerSettings
+from multihead.tasks.masked.settings import TokenizerSettings
 from multihead.text.lossless import learn
 from multihead.text.masking import MASK, encode_masked, mask_id
 from multihead.text.masking import learn as learn_with_gaps

@@ -15,12 +15,12 @@ from PIL import Image
 
 import multihead
 from multihead import api
-from multihead.recipe import model_kinds
 from multihead import recipe as recipes
 from multihead.api import LoadedImageGenerator, LoadedMaskFiller
 from multihead.errors import UserError
 from multihead.generation.image_generator import ImageGenerator
 from multihead.inspect.page import Page
+from multihead.recipe import model_kinds
 from multihead.recipe.settings import TokenizerSettings
 from multihead.run import Run
 from multihead.text import lossless, masking

@@ -16,7 +16,7 @@ from multihead.data.pictures.opening import Form, fitted, open_picture
 from multihead.generation.image_generator import ImageGenerator
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
-from multihead.recipe.settings.tasks.drawing import SearchSettings
+from multihead.tasks.drawing.settings import SearchSettings
 from multihead.workflows.gallery import nearest
 from multihead.workflows.train import train
 

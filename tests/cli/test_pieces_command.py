@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from multihead.cli.pieces import columns
 from multihead.recipe.settings import TokenizerSettings
-from multihead.recipe.settings.tasks.masked import TokenizerSettings as MaskedSettings
+from multihead.tasks.masked.settings import TokenizerSettings as MaskedSettings
 from multihead.text import masking
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train

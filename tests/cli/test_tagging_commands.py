@@ -15,9 +15,9 @@ from multihead.data.tagged import generated, generated_test_sentences, prepare_t
 from multihead.errors import UserError
 from multihead.generation.tagger import Tagger
 from multihead.models import bert_tagger
-from multihead.recipe.settings.tasks.masked import TokenizerSettings
-from multihead.recipe.settings.tasks.tagging import DataSettings
 from multihead.run import Run
+from multihead.tasks.masked.settings import TokenizerSettings
+from multihead.tasks.tagging.settings import DataSettings
 from multihead.text_batch import Input
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.train import train

@@ -11,8 +11,8 @@ from multihead.data.directions import MixedStream
 from multihead.data.prepare import Prepared, prepare
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings, TokenizerSettings
+from multihead.tasks.translation.data import mixed_counts
 from multihead.text.marked import MarkedTokenizer
-from multihead.workflows.tasks.translation.data import mixed_counts
 
 WORDS = TokenizerSettings(kind="words", vocab_size=97)
 NUMBERS = {"eins": "one", "zwei": "two", "drei": "three", "vier": "four", "fünf": "five"}

@@ -14,7 +14,8 @@ from multihead.data.stream import Position
 from multihead.data.text_batches import TextsStream, as_input, labelled, lengths
 from multihead.data.texts import PreparedTexts, prepare_texts
 from multihead.errors import UserError
-from multihead.recipe.settings.tasks import classification, masked
+from multihead.tasks.classification import settings as classification
+from multihead.tasks.masked import settings as masked
 from multihead.text.masking import encode_masked, mask_id
 
 LINES = [

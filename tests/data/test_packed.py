@@ -11,7 +11,7 @@ from multihead.data.packed import PackedText, pack
 from multihead.data.stream import Position
 from multihead.data.windows import WindowStream, evaluation_batches
 from multihead.errors import UserError
-from multihead.recipe.settings.tasks.language import DataSettings, TokenizerSettings
+from multihead.tasks.language.settings import DataSettings, TokenizerSettings
 
 TEXT = "".join(f"line {number}\n" for number in range(211))
 

@@ -15,9 +15,9 @@ from multihead.data.question_windows import NONE, encode_question, windows
 from multihead.data.questions import in_windows, questions_of
 from multihead.data.text_batches import truncated
 from multihead.errors import UserError
-from multihead.recipe.settings.tasks import classification
-from multihead.recipe.settings.tasks.masked import TokenizerSettings
-from multihead.recipe.settings.tasks.spans import DataSettings
+from multihead.tasks.classification import settings as classification
+from multihead.tasks.masked.settings import TokenizerSettings
+from multihead.tasks.spans.settings import DataSettings
 from multihead.text.masking import learn
 from multihead.text.questions import Question
 from multihead.text.tokenizer import Tokenizer

@@ -14,7 +14,7 @@ from multihead.cli import main
 from multihead.errors import UserError
 from multihead.export import manifest
 from multihead.generation import Translator
-from multihead.recipe.settings.tasks.masked import TokenizerSettings as MaskedSettings
+from multihead.tasks.masked.settings import TokenizerSettings as MaskedSettings
 from multihead.text import lossless, masking
 from multihead.workflows import huggingface
 from multihead.workflows.huggingface import models as kinds

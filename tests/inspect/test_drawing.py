@@ -14,7 +14,7 @@ from multihead.inspect.drawing_inspection import inspect_drawing
 from multihead.inspect.page import PageOptions
 from multihead.inspect.page import drawing as drawing_page
 from multihead.inspect.page.drawing import explore_drawing
-from multihead.recipe.settings.tasks.drawing import SearchSettings
+from multihead.tasks.drawing.settings import SearchSettings
 
 CAPTION = "a large green circle"
 TEXT, N = 11, 49

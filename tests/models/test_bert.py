@@ -12,7 +12,7 @@ from multihead import recipe as recipes
 from multihead.models.bert import BERT, Settings
 from multihead.models.bert_classifier import BERTClassifier
 from multihead.models.bert_classifier import Settings as ClassifierSettings
-from multihead.recipe.settings.tasks.classification import TrainingSettings
+from multihead.tasks.classification.settings import TrainingSettings
 from multihead.text_batch import Input, MaskedBatch
 from multihead.training import optimizers
 from multihead.workflows.foreign import bert

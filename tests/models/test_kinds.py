@@ -2,8 +2,7 @@
 
 import pytest
 
-from multihead.recipe import model_kinds
-from multihead.recipe.settings import tasks
+from multihead.recipe import model_kinds, tasks
 
 
 @pytest.mark.parametrize(
@@ -11,4 +10,4 @@ from multihead.recipe.settings import tasks
     [("transformer", "tokens"), ("gpt", "tokens"), ("vit", "images"), ("dalle", "images")],
 )
 def test_speed_is_reported_in_the_tasks_unit(kind: str, what: str) -> None:
-    assert tasks.speed_unit(model_kinds.task(kind)) == what
+    assert tasks.get_task(model_kinds.task(kind)).speed_unit == what

@@ -4,11 +4,11 @@ import pytest
 import torch
 from ladder import EVERY, SIZES, VARIANTS, V, model_of, pairs
 
-from multihead.recipe import model_kinds
 from multihead.attention_maps import record
 from multihead.batch import PairBatch, Source
 from multihead.data.batches import collate
 from multihead.generation import Translator
+from multihead.recipe import model_kinds
 from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.search.beam import beam
 from multihead.search.ensemble import Ensemble

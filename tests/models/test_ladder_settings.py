@@ -5,11 +5,10 @@ import torch
 from ladder import V, model_of, pairs
 from torch.testing import assert_close
 
-from multihead.recipe import model_kinds
 from multihead.errors import UserError
 from multihead.models.seq2seq import reversed_within
 from multihead.models.transformer import Settings, Transformer
-from multihead.recipe import load
+from multihead.recipe import load, model_kinds
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from multihead.recipe import model_kinds
 from multihead import recipe as recipes
 from multihead.batch import PictureBatch
+from multihead.recipe import model_kinds
 
 B, SIZE, CLASSES = 5, 12, 7
 ENCODER: dict[str, Any] = {"d_model": 24, "d_ff": 17, "num_layers": 2, "num_heads": 3}

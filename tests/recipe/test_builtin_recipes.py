@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from multihead.recipe import model_kinds
 from multihead.data.catalogue import CORPORA
 from multihead.errors import UserError
 from multihead.recipe import built_in as recipes
-from multihead.recipe import load
+from multihead.recipe import load, model_kinds
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -90,8 +89,8 @@ def test_the_model_of_a_recipe_is_read_from_its_files_alone(name: str) -> None:
 
 def test_models_and_recipes_are_listed_without_importing_torch() -> None:
     code = (
-        "import sys; from multihead.recipe import built_in, model_kinds; model_kinds.names(); built_in.describe(); "
-        "[recipes.model(name) for name in recipes.names()]; "
+        "import sys; from multihead.recipe import built_in, model_kinds; model_kinds.names(); "
+        "built_in.describe(); [built_in.model(name) for name in built_in.names()]; "
         "sys.exit('torch' in sys.modules or 'pydantic' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

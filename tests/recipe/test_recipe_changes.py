@@ -18,7 +18,7 @@ from multihead.recipe import (
     with_vocabularies,
 )
 from multihead.recipe.settings import Settings
-from multihead.recipe.settings.tasks.translation import DataSettings
+from multihead.recipe.settings.translation import DataSettings
 
 TEXT = """
 [data]

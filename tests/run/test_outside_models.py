@@ -10,11 +10,10 @@ import pytest
 from sealing import accept
 
 import multihead
-from multihead.recipe import model_kinds
 from multihead import recipe as recipes
 from multihead.cli import main
 from multihead.errors import UserError
-from multihead.recipe import recipe_hash
+from multihead.recipe import model_kinds, recipe_hash
 from multihead.system import plugins
 from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.sweep import running

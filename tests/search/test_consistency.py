@@ -8,13 +8,13 @@ import torch
 from small_transformer import BEGIN, VOCABULARY, attentions, model
 from torch import Tensor, nn
 
-from multihead.recipe import model_kinds
 from multihead.batch import PairBatch
 from multihead.models.dalle import DALLE
 from multihead.models.dalle import Settings as DALLESettings
 from multihead.models.transformer import Transformer
 from multihead.nn import DecoderLayer, FeedForward, MultiHeadAttention, TokenEmbedding
 from multihead.nn.losses import Loss, Term
+from multihead.recipe import model_kinds
 from multihead.search.consistency import drawing_inconsistency, example, inconsistency, text_inconsistency
 
 CPU = torch.device("cpu")

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import torch
 
-from multihead.recipe import model_kinds
 from multihead.models.transformer import Settings as TransformerSettings
-from multihead.recipe import load, with_horizon
+from multihead.recipe import load, model_kinds, with_horizon
 from multihead.recipe.settings import TokenizerSettings
 from multihead.run import Run
 from multihead.run.verify import verify

@@ -7,10 +7,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from multihead.recipe import model_kinds
 from multihead import recipe as recipes
 from multihead.data.batches import collate
 from multihead.nn.losses import objective
+from multihead.recipe import model_kinds
 from multihead.recipe.settings import TokenizerSettings
 from multihead.run import Run
 from multihead.run.environment import environment

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 import torch
 
-from multihead.recipe import model_kinds
 from multihead.batch import PairBatch
 from multihead.data.batches import collate
 from multihead.models._stepwise import Stepwise
+from multihead.recipe import model_kinds
 
 V = 17
 SOURCES = [[5, 9, 4, 11, 7], [8, 6], [10, 4, 9, 6, 12, 5, 7, 11], [4]]

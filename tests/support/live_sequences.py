@@ -10,8 +10,8 @@ from torch import nn
 
 from multihead.export.page import PageParts, masked_parts, picture_parts
 from multihead.models import bert, vit
-from multihead.recipe.settings.tasks.masked import TokenizerSettings
 from multihead.run import Run
+from multihead.tasks.masked.settings import TokenizerSettings
 from multihead.text.masking import learn
 from multihead.text.tokenizer import Tokenizer
 

@@ -10,8 +10,8 @@ from live_pages import WORDS
 
 from multihead.export.page import PageParts, text_parts
 from multihead.models.gpt import GPT, Settings
-from multihead.recipe.settings.tasks.language import SearchSettings
 from multihead.run import Run
+from multihead.tasks.language.settings import SearchSettings
 from multihead.text.lossless import learn
 from multihead.text.tokenizer import Tokenizer
 

@@ -12,7 +12,7 @@ from multihead.generation.text_classifier import TextClassifier
 from multihead.generation.text_generator import TextGenerator
 from multihead.models import bert, bert_classifier, dalle, gpt, vit
 from multihead.recipe.settings import TokenizerSettings
-from multihead.recipe.settings.tasks.masked import TokenizerSettings as MaskedSettings
+from multihead.tasks.masked.settings import TokenizerSettings as MaskedSettings
 from multihead.text import lossless, masking
 from multihead.text.training import train
 

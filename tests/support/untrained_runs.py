@@ -5,11 +5,11 @@ from typing import Any
 
 import torch
 
-from multihead.recipe import model_kinds
 from multihead import recipe as recipes
-from multihead.recipe.settings.tasks.masked import TokenizerSettings
+from multihead.recipe import model_kinds
 from multihead.run import Run
 from multihead.run.environment import environment
+from multihead.tasks.masked.settings import TokenizerSettings
 from multihead.text import lossless, masking
 
 OLD = 17

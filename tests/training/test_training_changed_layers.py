@@ -12,12 +12,12 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrizations
 from torch.testing import assert_close
 
-from multihead.recipe import model_kinds
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn import FeedForward
 from multihead.nn.modules import Linear
+from multihead.recipe import model_kinds
 from multihead.run import Run
 from multihead.training import space
 from multihead.workflows.new_model import new_model

@@ -17,8 +17,8 @@ from multihead.models.gpt import GPT
 from multihead.models.gpt import Settings as GPTSettings
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
-from multihead.recipe.settings.tasks.language import SearchSettings
 from multihead.run import Run
+from multihead.tasks.language.settings import SearchSettings
 from multihead.text.lossless import learn
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.train import train

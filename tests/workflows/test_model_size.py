@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from multihead.recipe import model_kinds
 from multihead import recipe as recipes
 from multihead.errors import UserError
+from multihead.recipe import model_kinds
 from multihead.system import memory
 from multihead.workflows import model_size
 from multihead.workflows.new_model import new_model

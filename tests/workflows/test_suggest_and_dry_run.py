@@ -6,10 +6,9 @@ import torch
 from made_up import sentences
 from watching import Silent
 
-from multihead.recipe import model_kinds
 from multihead import recipe as recipes
 from multihead.data.prepare import prepare
-from multihead.recipe import Recipe
+from multihead.recipe import Recipe, model_kinds
 from multihead.recipe.settings import DataSettings, Settings
 from multihead.system import hardware
 from multihead.workflows.dry_run import dry_run

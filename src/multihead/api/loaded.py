@@ -24,8 +24,8 @@ from multihead.inspect.text_inspection import (
     inspect_masked_text,
     inspect_text,
 )
-from multihead.recipe.settings.tasks.drawing import SearchSettings as DrawingSettings
 from multihead.system.hardware import Precision
+from multihead.tasks.drawing.settings import SearchSettings as DrawingSettings
 
 
 class LoadedTranslator(ListsMethods, TextMethods, Translator):

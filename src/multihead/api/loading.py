@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from multihead import run
 from multihead.api.texts import LoadedNativeTranslator
 from multihead.errors import UserError
-from multihead.recipe.settings import tasks
+from multihead.recipe import tasks
 from multihead.system import plugins
 from multihead.system.native_library import Precision
 
@@ -137,7 +137,7 @@ def load(
             place=str(runs[1]),
             remedy="Load each run separately.",
         )
-    if found not in _LOADED and (outside := tasks.outside(found)):
+    if found not in _LOADED and (outside := tasks.is_outside(found)):
         if not hasattr(outside, "load"):
             fact = f"runs of the task {plugins.shown(found)} cannot be loaded"
             raise UserError(fact, place=str(runs[0]), remedy="Give the task's module a load(run, device).")

@@ -12,8 +12,8 @@ from multihead.data import same_words
 from multihead.data.texts import examples
 from multihead.errors import UserError
 from multihead.generation.text_classifier import Text, TextClassifier, TextPrediction, TextScores
-from multihead.recipe.settings.tasks.classification import DataSettings
 from multihead.run import Run
+from multihead.tasks.classification.settings import DataSettings
 from multihead.text.corpus import read_lines
 from multihead.text.tables import Example
 

@@ -9,11 +9,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from multihead.recipe import model_kinds
 from multihead.cli import _console
 from multihead.cli._effect import Used
-from multihead.recipe import DEFAULT_KIND, SECTION_NAMES, section_types
-from multihead.recipe.settings import Settings, tasks
+from multihead.recipe import DEFAULT_KIND, SECTION_NAMES, model_kinds, section_types, tasks
+from multihead.recipe.settings import Settings
 from multihead.recipe.values import spelled
 
 Types = Mapping[str, type[Settings]]
@@ -37,7 +36,7 @@ def split(
     >>> split(["run", "--beam-size=4"], sections=["search"], short="search")
     (['run'], {'search.beam_size': '4'})
     """
-    bare = tasks.sections(task)[short].model_fields if short else ()
+    bare = tasks.get_task(task).sections[short].model_fields if short else ()
     rest: list[str] = []
     given: dict[str, str] = {}
     remaining = iter(enumerate(arguments))

@@ -9,13 +9,11 @@ from typing import Annotated, TypeVar, get_type_hints
 import tyro
 
 from multihead import recipe
-
-from multihead.recipe import model_kinds
 from multihead.cli import _keys
 from multihead.cli._effect import Used, refuse_unused
 from multihead.errors import UserError
 from multihead.recipe import built_in as recipes
-from multihead.recipe.settings import tasks
+from multihead.recipe import model_kinds, tasks
 
 Options = TypeVar("Options")
 
@@ -112,7 +110,7 @@ def _section_types(rest: Sequence[str], given: Mapping[str, str], task: str) -> 
         return recipe.section_types(model_kinds.named(given["model.kind"]))
     if task == model_kinds.DEFAULT_TASK:
         return recipe.section_types(_recipe_kind(rest) or recipe.DEFAULT_KIND)
-    return tasks.sections(task)
+    return tasks.get_task(task).sections
 
 
 def _recipe_kind(rest: Sequence[str]) -> str | None:

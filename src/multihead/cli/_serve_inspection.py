@@ -1,8 +1,8 @@
 """The page of a sentence's attention in ``multihead serve``; imported on first use: it needs PyTorch."""
 
+from multihead import tasks
 from multihead.attention_maps import Choice
 from multihead.inspect.page import PageOptions
-from multihead.workflows import tasks
 from multihead.workflows.inspection import InspectionRequest
 
 

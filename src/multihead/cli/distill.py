@@ -23,12 +23,11 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from multihead.recipe import model_kinds
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.cli.train import summary
 from multihead.errors import UserError
 from multihead.generation import Translator
-from multihead.recipe import SECTION_NAMES
+from multihead.recipe import SECTION_NAMES, model_kinds
 from multihead.run import Run
 from multihead.run.files import check_place
 from multihead.system import hardware

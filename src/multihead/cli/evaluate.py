@@ -36,7 +36,7 @@ from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.generation.calibration import fit, piece_rates
 from multihead.generation.confidence import NAME
-from multihead.recipe.settings import tasks
+from multihead.recipe import tasks
 from multihead.run import Run
 from multihead.scores import Comparison
 from multihead.system import hardware
@@ -158,7 +158,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _evaluate_other(options: Options, given: Mapping[str, str], task: str) -> int:
     """Evaluate a model that does not translate."""
-    reason = f"on models for {tasks.work(task)}"
+    reason = f"on models for {tasks.get_task(task).work}"
     own = ("runs", "src", "tgt", "json", "device")
     refuse_options(options, [field.name for field in fields(options) if field.name not in own], reason)
     for key in given:

@@ -23,6 +23,7 @@ from typing import Annotated, Literal
 
 import tyro
 
+from multihead import tasks
 from multihead.attention_maps import Choice
 from multihead.cli import _console, _directions, _options, _page
 from multihead.cli._effect import refuse_options
@@ -31,7 +32,6 @@ from multihead.errors import UserError
 from multihead.inspect.figures import METADATA
 from multihead.inspect.page import PageOptions
 from multihead.run import files
-from multihead.workflows import tasks
 from multihead.workflows.inspection import EVERY_CHOICE, Inspection, InspectionRequest
 
 PAGES = (".html", ".htm")

@@ -17,7 +17,6 @@ from typing import Literal
 
 from rich.console import Console
 
-from multihead.recipe import model_kinds
 from multihead import recipe as recipes
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.cli._counting import counted
@@ -26,8 +25,8 @@ from multihead.cli.train import summary
 from multihead.errors import UserError
 from multihead.generation import Translator
 from multihead.inspect import heatmap, terminal_curves
-from multihead.recipe import SECTION_NAMES, Recipe
-from multihead.recipe.settings import Settings, tasks
+from multihead.recipe import SECTION_NAMES, Recipe, model_kinds, tasks
+from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.system import plugins
 from multihead.text import numbers
@@ -114,7 +113,7 @@ def _recipe(options: Options, given: dict[str, str]) -> Recipe[Settings]:
     if model_kinds.task(kind) != "translation":
         raise UserError(
             f'the quickstart trains a translator, and "{plugins.shown(kind)}" '
-            f"is for {tasks.work(model_kinds.task(kind))}",
+            f"is for {tasks.get_task(model_kinds.task(kind)).work}",
             place="--model.kind",
             remedy="Leave it out, or choose another model.",
         )

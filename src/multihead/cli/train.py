@@ -21,8 +21,8 @@ from rich.console import Console
 from multihead.cli import INTERRUPTED, _console, _options, evaluate
 from multihead.cli._dry_run import show
 from multihead.errors import UserError
-from multihead.recipe import SECTION_NAMES, Recipe
-from multihead.recipe.settings import Settings, tasks
+from multihead.recipe import SECTION_NAMES, Recipe, tasks
+from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.system import parallel, plugins
 from multihead.training import Outcome
@@ -194,7 +194,7 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
         return 128 + outcome.signal if outcome.signal else INTERRUPTED
     if not parallel.first():
         return 0
-    if command := tasks.use(recipe.task):
+    if command := tasks.get_task(recipe.task).use:
         use = command.format(run=shlex.quote(str(folder))) + plugins.option(recipe.kind)
         targets = sorted({to for _, to in Run.open(folder).directions})
         language = f" --to {'|'.join(targets)}" if len(targets) > 1 else ""

@@ -18,10 +18,10 @@ from multihead.data.build_cache import cached_build
 from multihead.data.hashes import file_sha256
 from multihead.data.store import memory_mapped
 from multihead.errors import UserError
-from multihead.recipe.settings.tasks.language import DataSettings, TokenizerSettings
 from multihead.system.addresses import located
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
+from multihead.tasks.language.settings import DataSettings, TokenizerSettings
 from multihead.text import lossless
 from multihead.text.documents import Block, read_blocks, split_at
 from multihead.text.tokenizer import Tokenizer

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from multihead.data.text_batches import SPECIALS, Parts, as_input
-from multihead.recipe.settings.tasks.spans import DataSettings
+from multihead.tasks.spans.settings import DataSettings
 from multihead.text.tokenizer import Piece, Tokenizer
 from multihead.text_batch import SpanBatch
 

@@ -22,10 +22,10 @@ from multihead.data.question_windows import (
     windows,
 )
 from multihead.errors import UserError
-from multihead.recipe.settings.tasks.masked import TokenizerSettings
-from multihead.recipe.settings.tasks.spans import DataSettings
 from multihead.system import randomness
 from multihead.system.progress import OnProgress
+from multihead.tasks.masked.settings import TokenizerSettings
+from multihead.tasks.spans.settings import DataSettings
 from multihead.text.masking import learn, with_mask
 from multihead.text.questions import Question, answer_start, read_questions
 from multihead.text.tokenizer import Tokenizer

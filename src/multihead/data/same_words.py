@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from multihead.data.pictures.random_numbers import Uniform
 from multihead.data.syllables import WORDS, shuffled
 from multihead.errors import UserError
-from multihead.recipe.settings.tasks.classification import DataSettings
 from multihead.system import randomness
+from multihead.tasks.classification.settings import DataSettings
 from multihead.text.tables import Example
 
 LABELS = ("other", "same")

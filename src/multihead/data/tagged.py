@@ -16,10 +16,10 @@ from multihead.data.pictures.random_numbers import Uniform
 from multihead.data.plan import Indices, Lengths
 from multihead.data.text_batches import as_input
 from multihead.errors import UserError
-from multihead.recipe.settings.tasks.masked import TokenizerSettings
-from multihead.recipe.settings.tasks.tagging import DataSettings
 from multihead.system import randomness
 from multihead.system.progress import OnProgress
+from multihead.tasks.masked.settings import TokenizerSettings
+from multihead.tasks.tagging.settings import DataSettings
 from multihead.text.conll import TaggedSentence, read_conll
 from multihead.text.masking import learn, with_mask
 from multihead.text.tokenizer import Tokenizer

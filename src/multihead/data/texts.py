@@ -13,10 +13,11 @@ from multihead.data.hashes import file_sha256
 from multihead.data.held_out_texts import held_out_texts
 from multihead.data.store import StoreWriter, TokenStore
 from multihead.errors import UserError
-from multihead.recipe.settings.tasks import classification, masked
 from multihead.system.addresses import located
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
+from multihead.tasks.classification import settings as classification
+from multihead.tasks.masked import settings as masked
 from multihead.text.masking import learn, with_mask
 from multihead.text.tables import Example, read_labelled, read_texts
 from multihead.text.tokenizer import Tokenizer

@@ -16,11 +16,11 @@ from multihead.data.text_batches import as_input
 from multihead.errors import UserError
 from multihead.generation.rows_alone import RowsAlone
 from multihead.models.bert_spans import best_spans
-from multihead.recipe.settings.tasks.spans import DataSettings
 from multihead.run import Run
 from multihead.scores.answers import AnswerScores, answer_scores
 from multihead.system import hardware
 from multihead.system.hardware import Precision
+from multihead.tasks.spans.settings import DataSettings
 from multihead.text.questions import Question, shortened
 from multihead.text.tokenizer import Tokenizer
 from multihead.text_batch import Input

@@ -12,11 +12,11 @@ from torch import Tensor, nn
 
 from multihead.data.pictures.opening import Form, as_picture, fitted, open_picture
 from multihead.errors import UserError
-from multihead.recipe.settings.tasks.drawing import SearchSettings
 from multihead.run import Run
 from multihead.search.consistency import drawing_inconsistency, warn
 from multihead.search.sampling import draw, uniform
 from multihead.system import hardware, randomness
+from multihead.tasks.drawing.settings import SearchSettings
 from multihead.text.tokenizer import Tokenizer
 
 

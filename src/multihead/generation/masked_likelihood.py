@@ -17,9 +17,9 @@ from multihead.data.masking import MaskedBatches
 from multihead.data.text_batches import SPECIALS, evaluation_batches
 from multihead.errors import UserError
 from multihead.nn.losses import validated
-from multihead.recipe.settings.tasks.masked import DataSettings
 from multihead.run import Run
 from multihead.system import hardware
+from multihead.tasks.masked.settings import DataSettings
 from multihead.text.tables import read_texts
 from multihead.text.tokenizer import Tokenizer
 

@@ -3,11 +3,11 @@
 import torch
 from torch import nn
 
-from multihead.recipe import model_kinds
 from multihead.engines.choose import NATIVE, LatestStepper
 from multihead.engines.native import written
 from multihead.errors import UserError
 from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
+from multihead.recipe import model_kinds
 from multihead.run.folder import Run
 from multihead.run.search_record import SearchRecord
 from multihead.search.consistency import example
@@ -24,7 +24,9 @@ def record_search(run: Run, latest: LatestStepper) -> None:
     """
     model = latest.model
     # Code from outside may make a model of a class from inside.
-    built_in = run.recipe.kind in model_kinds.built_in() and type(model).__module__.startswith("multihead.models.")
+    built_in = run.recipe.kind in model_kinds.built_in() and type(model).__module__.startswith(
+        "multihead.models."
+    )
     if not (run.has_model and run.sealed and built_in) or SearchRecord.read(run.folder) is not None:
         return
     try:

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from multihead.attention_maps.calls import evaluating
 from multihead.batch import Source
 from multihead.errors import UserError
-from multihead.recipe.settings.tasks.language import SearchSettings
 from multihead.run import Run
 from multihead.search.consistency import text_inconsistency, warn
 from multihead.search.distribution import log_normaliser
@@ -18,6 +17,7 @@ from multihead.search.sampling import draw, uniform
 from multihead.search.stepper import Stepper
 from multihead.system import hardware, randomness
 from multihead.system.hardware import Precision
+from multihead.tasks.language.settings import SearchSettings
 from multihead.text.lossless import unknown_characters
 from multihead.text.tokenizer import Tokenizer
 

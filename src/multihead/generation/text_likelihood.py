@@ -15,10 +15,10 @@ from multihead.data.packed import Ids, encoded
 from multihead.data.windows import evaluation_batches
 from multihead.errors import UserError
 from multihead.nn.losses import validated
-from multihead.recipe.settings.tasks.language import DataSettings
 from multihead.run import Run
 from multihead.system import hardware
 from multihead.system.hardware import Precision
+from multihead.tasks.language.settings import DataSettings
 from multihead.text.documents import read_blocks
 from multihead.text.tokenizer import Tokenizer
 

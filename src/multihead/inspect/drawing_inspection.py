@@ -14,7 +14,7 @@ from multihead.attention_maps import AttentionRecord, Sentence, Token, record_se
 from multihead.attention_maps.alignment import mutual_information
 from multihead.data.pictures.opening import Pixels, fitted, open_picture
 from multihead.generation.image_generator import ImageGenerator
-from multihead.recipe.settings.tasks.drawing import SearchSettings
+from multihead.tasks.drawing.settings import SearchSettings
 
 Floats = NDArray[np.float32]
 BEGIN, PADDING = "[begin]", "[padding]"

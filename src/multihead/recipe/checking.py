@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from multihead.recipe import model_kinds
 from multihead.errors import UserError
+from multihead.recipe import model_kinds
 from multihead.recipe.layers import Layer
 from multihead.recipe.sections import Recipe
 from multihead.recipe.settings import Settings

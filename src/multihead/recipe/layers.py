@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from multihead.recipe import model_kinds
 from multihead.errors import UserError
 from multihead.recipe import built_in as recipes
+from multihead.recipe import model_kinds
 from multihead.recipe.sections import SECTION_NAMES
 from multihead.system import disk, plugins
 from multihead.system.safe_parsing import TooLargeError, parse_toml

@@ -6,13 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from multihead.recipe import model_kinds
 from multihead.errors import UserError
-from multihead.recipe import layers
+from multihead.recipe import layers, model_kinds, tasks
 from multihead.recipe.checking import checked
 from multihead.recipe.layers import Layer, Origin
 from multihead.recipe.sections import DEFAULT_KIND, SECTION_NAMES, Recipe, section_types
-from multihead.recipe.settings import Settings, tasks
+from multihead.recipe.settings import Settings
 from multihead.recipe.values import spelled
 from multihead.recipe.writing import reasons_in
 
@@ -128,7 +127,7 @@ def _no_section(key: str) -> UserError:
     meant = [
         f"{name}.{key}"
         for task in (model_kinds.DEFAULT_TASK, *tasks.names())
-        for name, section in tasks.sections(task).items()
+        for name, section in tasks.get_task(task).sections.items()
         if key in section.model_fields
     ]
     remedy = f'Did you mean "{meant[0]}"?' if meant else 'Give section and key: "training.steps".'

@@ -1,14 +1,15 @@
 """Tasks that models are trained for: each registers itself as one :class:`Task`.
 
-A task of the package is a folder ``multihead/tasks/NAME`` whose ``__init__`` defines ``TASK``; one from outside
-is a module with ``TASK``: an entry point of the group ``multihead.tasks``, or a Python file that the user names
-(``multihead.system.plugins``). Nothing else lists the tasks. The parts of a task are imported on first use, so
-that a translation by the native kernels starts without PyTorch.
+A task of the package is a folder ``multihead/tasks/NAME`` whose ``__init__`` defines ``TASK``; one from
+outside is a module with ``TASK``: an entry point of the group ``multihead.tasks``, or a Python file that the
+user names (``multihead.system.plugins``). Nothing else lists the tasks. The parts of a task are imported on
+first use, so that a translation by the native kernels starts without PyTorch.
 """
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ def _import(part: Any) -> Any:
     if not isinstance(part, str):
         return part
     module, _, attribute = part.partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    return attrgetter(attribute)(importlib.import_module(module))
 
 
 def names() -> list[str]:

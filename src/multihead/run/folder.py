@@ -15,11 +15,10 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from multihead.recipe import model_kinds
 from multihead import recipe as recipes
 from multihead.errors import UserError
-from multihead.recipe import Recipe
-from multihead.recipe.settings import Settings, tasks
+from multihead.recipe import Recipe, model_kinds, tasks
+from multihead.recipe.settings import Settings
 from multihead.run import files, manifest, model_file, tensors, vocabulary
 from multihead.run.checkpoints import BEST, Checkpoints
 from multihead.run.described import refuse_lost_manifest
@@ -199,7 +198,7 @@ class Run(Checkpoints, Records):
 
     @property
     def task(self) -> str:
-        """The task that the run's model is trained for, one of ``settings.tasks``.
+        """The task that the run's model is trained for, one of the registered tasks.
 
         Raises:
             UserError: the model is not known, or a Python file that the user has not named.
@@ -226,9 +225,10 @@ class Run(Checkpoints, Records):
         """
         if (own := self.task) != task:
             kind = plugins.shown(model_file.read(self.folder / MODEL)["kind"])
-            command = tasks.use(own)
+            command = tasks.get_task(own).use
             raise UserError(
-                f'its model is a "{kind}", trained for {tasks.work(own)} and not for {tasks.work(task)}',
+                f'its model is a "{kind}", trained for {tasks.get_task(own).work} '
+                f"and not for {tasks.get_task(task).work}",
                 place=str(self.folder),
                 remedy=f"Use it with `multihead {command.format(run=self.folder)}`." if command else None,
             )

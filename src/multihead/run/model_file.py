@@ -10,13 +10,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from multihead.recipe import model_kinds
 from multihead.errors import UserError
 from multihead.nn.unfilled import Unfilled, only_shapes
-from multihead.recipe import Recipe
+from multihead.recipe import Recipe, model_kinds, tasks
 from multihead.recipe.checking import checked
 from multihead.recipe.layers import Layer
-from multihead.recipe.settings import Settings, tasks
+from multihead.recipe.settings import Settings
 from multihead.run import tensors
 from multihead.run.described import FORMAT, origin, read, read_json
 from multihead.run.numbers import check_numbers
@@ -47,7 +46,7 @@ def description(recipe: Recipe[Settings], vocabularies: Sequence[int], origin: O
     """
     versions = {name: metadata.version(name) for name in ("multihead", "torch")}
     # The task of a model of this package follows from its kind; one from outside may change.
-    task = {"task": recipe.task} if tasks.outside(recipe.task) else {}
+    task = {"task": recipe.task} if tasks.is_outside(recipe.task) else {}
     return {
         "format": FORMAT,
         "run": origin.run,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from multihead.errors import UserError
 from multihead.recipe.settings import TokenizerSettings
-from multihead.recipe.settings.tasks.masked import TokenizerSettings as MaskedSettings
+from multihead.tasks.masked.settings import TokenizerSettings as MaskedSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

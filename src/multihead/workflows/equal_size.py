@@ -6,9 +6,8 @@ from typing import Any
 
 from torch import nn
 
-from multihead.recipe import model_kinds
 from multihead.nn.unfilled import only_shapes
-from multihead.recipe import Recipe
+from multihead.recipe import Recipe, model_kinds
 from multihead.recipe.settings import Settings
 from multihead.workflows.suggest import OTHER_MODELS_RATE_FACTOR, model_settings
 

@@ -20,8 +20,8 @@ from multihead.data.pictures.captioned import Captioned, prepare
 from multihead.data.pictures.opening import as_picture, fitted
 from multihead.data.pictures.store import PictureStore
 from multihead.generation.image_generator import ImageGenerator
-from multihead.recipe.settings.tasks.drawing import SearchSettings
 from multihead.run import Run
+from multihead.tasks.drawing.settings import SearchSettings
 
 WIDTH = 96
 """Width of a picture on the page, in pixels."""

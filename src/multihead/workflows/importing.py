@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from multihead.recipe import model_kinds
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.nn.unfilled import only_shapes
-from multihead.recipe import Recipe
+from multihead.recipe import Recipe, model_kinds
 from multihead.recipe.settings import Settings
 from multihead.run import Run, files, model_file, tensors
 from multihead.run.environment import environment, file_hashes

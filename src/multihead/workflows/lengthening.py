@@ -6,10 +6,9 @@ from typing import Any
 
 from torch import Tensor
 
-from multihead.recipe import model_kinds
 from multihead.errors import UserError
 from multihead.models._attention import WINDOWED
-from multihead.recipe import Recipe, with_model
+from multihead.recipe import Recipe, model_kinds, with_model
 from multihead.recipe.settings import Settings
 from multihead.run import Run, files
 from multihead.run.environment import environment, file_hashes

@@ -8,9 +8,8 @@ import contextlib
 
 import torch
 
-from multihead.recipe import model_kinds
 from multihead.errors import UserError
-from multihead.recipe import Recipe
+from multihead.recipe import Recipe, model_kinds
 from multihead.recipe.settings import Settings
 from multihead.system.memory import free_memory
 

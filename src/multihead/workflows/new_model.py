@@ -5,10 +5,9 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from multihead.recipe import model_kinds
 from multihead.errors import UserError
 from multihead.nn.unfilled import Unfilled
-from multihead.recipe import Recipe
+from multihead.recipe import Recipe, model_kinds
 from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.system import randomness

@@ -13,8 +13,8 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.text import Text
 from torch import nn
 
-from multihead.recipe import Recipe
-from multihead.recipe.settings import Settings, tasks
+from multihead.recipe import Recipe, tasks
+from multihead.recipe.settings import Settings
 from multihead.recipe.values import spelled
 from multihead.system import hardware, plugins
 from multihead.system.terminal import escape_unprintable
@@ -70,7 +70,7 @@ class ProgressDisplay:
 
     def on_start(self, recipe: Recipe[Settings], model: nn.Module, device: torch.device, step: int) -> None:
         """Print model size, device and precision, and the step from which training resumes."""
-        self._steps, self._unit = recipe.training.steps, tasks.speed_unit(recipe.task)
+        self._steps, self._unit = recipe.training.steps, tasks.get_task(recipe.task).speed_unit
         self._limited = bool(recipe.training.minutes)
         size = sum(parameter.numel() for parameter in model.parameters())
         machine = f"{device.type}, {hardware.training_precision(recipe.training.precision, device)}"

@@ -3,10 +3,9 @@
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from multihead.recipe import model_kinds
 from multihead import recipe as recipes
 from multihead.errors import UserError
-from multihead.recipe import Recipe
+from multihead.recipe import Recipe, model_kinds
 from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.system.addresses import absolute

@@ -22,6 +22,7 @@ from multihead.run.files import check_place
 from multihead.run.following import FollowingRun
 from multihead.run.names import WEIGHTS
 from multihead.system import hardware, parallel
+from multihead.tasks.base import TaskSetup, setup
 from multihead.training import Observer as TrainingObserver
 from multihead.training import Outcome, Training, space
 from multihead.training.longer import go_back
@@ -34,7 +35,6 @@ from multihead.workflows.same_start import (
     refuse_other_machines,
     with_processes,
 )
-from multihead.workflows.tasks import TaskSetup, setup
 
 
 class Observer(TrainingObserver, Protocol):

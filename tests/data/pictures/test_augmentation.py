@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from multihead.data.pictures.augmentation import augment, erased, moved, numbers_needed
 from multihead.data.pictures.random_numbers import beta, uniforms
-from multihead.recipe.settings.tasks.pictures import AugmentationSettings
+from multihead.tasks.pictures.settings import AugmentationSettings
 
 B, C, SIZE = 7, 3, 13
 EVERYTHING = AugmentationSettings(crop=0.2, shift=2, flip=True, operations=2, magnitude=0.7, erase=0.5)

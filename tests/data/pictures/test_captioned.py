@@ -14,7 +14,7 @@ from multihead.data.pictures.caption_batches import CaptionBatches
 from multihead.data.pictures.captioned import Captioned, prepare, split_captions
 from multihead.data.pictures.shapes import COLOURS, PLACES, SHAPES, SIZE, SIZES, _cover, captions
 from multihead.errors import UserError
-from multihead.recipe.settings.tasks.drawing import DataSettings, TokenizerSettings
+from multihead.tasks.drawing.settings import DataSettings, TokenizerSettings
 
 WORDS = ("red cat", 'a "blue" dog', "green bird", "old red cat", "red cat", "sun")
 

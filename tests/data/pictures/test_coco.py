@@ -11,7 +11,7 @@ from PIL import Image
 from multihead.data.pictures.coco import read_coco
 from multihead.data.pictures.objects import StoredScenes, prepare_scenes
 from multihead.errors import UserError
-from multihead.recipe.settings.tasks.detection import DataSettings
+from multihead.tasks.detection.settings import DataSettings
 
 
 def content() -> dict[str, Any]:

@@ -15,7 +15,7 @@ from multihead.data.pictures.store import PictureStore, PictureWriter
 from multihead.data.pictures.stream import PictureStream
 from multihead.data.store import BrokenStoreError
 from multihead.data.stream import START, Position
-from multihead.recipe.settings.tasks.pictures import AugmentationSettings
+from multihead.tasks.pictures.settings import AugmentationSettings
 
 N, SIZE, BATCH = 23, 5, 7
 EVERYTHING = AugmentationSettings(crop=0.2, flip=True, operations=2, erase=0.5, mixup=0.4)

@@ -11,7 +11,7 @@ from PIL import Image
 from multihead.data.pictures.digits import SIZE, draw_digits
 from multihead.data.pictures.prepare import Prepared, prepare
 from multihead.errors import UserError
-from multihead.recipe.settings.tasks.pictures import DataSettings
+from multihead.tasks.pictures.settings import DataSettings
 
 N, HEIGHT, WIDTH = 11, 5, 7
 

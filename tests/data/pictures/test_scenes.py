@@ -6,7 +6,7 @@ from PIL import Image
 
 from multihead.data.pictures.objects import GeneratedScenes, SceneBatches, generated_test_scenes, letterboxed
 from multihead.data.pictures.scenes import PictureStencils, SceneMaker, ShapeStencils
-from multihead.recipe.settings.tasks.detection import DataSettings
+from multihead.tasks.detection.settings import DataSettings
 
 
 def test_a_scene_is_a_function_of_seed_and_number() -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from multihead.data.pictures.random_numbers import Uniforms
-from multihead.recipe.settings.tasks.pictures import AugmentationSettings
+from multihead.tasks.pictures.settings import AugmentationSettings
 
 CROP, FLIP, ERASE, NOISE, EACH, STEPS = 3, 1, 5, 1, 2, 2
 """Uniform random numbers of each step; ``EACH``: of an operation of RandAugment, ``STEPS``: of a shift."""

@@ -13,7 +13,7 @@ from multihead.data.pictures.augmentation import augment, numbers_needed
 from multihead.data.pictures.random_numbers import beta, uniforms
 from multihead.data.pictures.store import PictureStore
 from multihead.data.plan import Indices
-from multihead.recipe.settings.tasks.pictures import AugmentationSettings
+from multihead.tasks.pictures.settings import AugmentationSettings
 
 MIXING = 32
 """Uniform random numbers from which a mixup ratio is sampled."""

@@ -25,9 +25,9 @@ from multihead.data.pictures.store import PictureStore, PictureWriter
 from multihead.data.plan import shuffled
 from multihead.errors import UserError
 from multihead.recipe.settings import TokenizerSettings as Vocabulary
-from multihead.recipe.settings.tasks.drawing import DataSettings, TokenizerSettings
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
+from multihead.tasks.drawing.settings import DataSettings, TokenizerSettings
 from multihead.text.delimited import read_table
 from multihead.text.tables import rows as rows_below
 from multihead.text.tokenizer import Tokenizer

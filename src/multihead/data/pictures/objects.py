@@ -22,10 +22,10 @@ from multihead.data.pictures.store import PictureStore, PictureWriter
 from multihead.data.plan import shuffled
 from multihead.data.store import BrokenStoreError
 from multihead.errors import UserError
-from multihead.recipe.settings.tasks.detection import DataSettings
 from multihead.system import randomness
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
+from multihead.tasks.detection.settings import DataSettings
 
 VERSION = 1
 """Increases when the same images are prepared differently."""

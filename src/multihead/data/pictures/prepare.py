@@ -14,9 +14,9 @@ from multihead.data.pictures.opening import Form, channels_of, fitted
 from multihead.data.pictures.store import PictureStore, PictureWriter
 from multihead.data.plan import shuffled
 from multihead.errors import UserError
-from multihead.recipe.settings.tasks.pictures import DataSettings
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
+from multihead.tasks.pictures.settings import DataSettings
 
 VERSION = 1
 """Increases when the same images are prepared differently."""

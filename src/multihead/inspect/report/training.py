@@ -13,7 +13,7 @@ from multihead.inspect.report.markup import Child, Markup, join, tag
 from multihead.inspect.report.parts import card, duration, facts_table, folded, report
 from multihead.inspect.report.samples import samples_card
 from multihead.inspect.report.words import known, say
-from multihead.recipe.settings import tasks
+from multihead.recipe import tasks
 from multihead.run import Run
 from multihead.system import plugins
 
@@ -35,7 +35,7 @@ def training_page(
         alignments: validation sentences aligned by the trained model.
     """
     about = facts(run, run.folder.resolve().name, parameters)
-    environment, unit = run.environment, tasks.speed_unit(run.recipe.task)
+    environment, unit = run.environment, tasks.get_task(run.recipe.task).speed_unit
     main: list[Child] = [
         tag("h1", about.name),
         tag("p", _state(run, about), class_="sub"),

@@ -1,7 +1,6 @@
 """Models of one's own whose settings are those of a built-in model, or extend them."""
 
-from multihead.recipe import model_kinds
-from multihead.recipe import Recipe
+from multihead.recipe import Recipe, model_kinds
 from multihead.recipe.settings import Settings
 
 

@@ -36,10 +36,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from multihead.recipe import model_kinds
 from multihead import recipe as recipes
 from multihead.errors import UserError
-from multihead.recipe import SECTION_NAMES, Recipe
+from multihead.recipe import SECTION_NAMES, Recipe, model_kinds
 from multihead.recipe.built_in import first_comment
 from multihead.recipe.built_in import sweeps as builtin
 from multihead.recipe.settings import Settings

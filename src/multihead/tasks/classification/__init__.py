@@ -1,0 +1,13 @@
+"""The text-classification task."""
+
+from multihead.recipe.tasks import Task
+
+TASK = Task(
+    name="classification",
+    work="text classification",
+    settings="multihead.tasks.classification.settings:SECTIONS",
+    setup="multihead.tasks.classification.data:setup",
+    load="multihead.tasks.classification.loaded:LoadedTextClassifier.load",
+    inspect="multihead.tasks.classification.inspection:inspect",
+    use="classify {run} -i texts.txt",
+)

@@ -1,0 +1,14 @@
+"""The object-detection task."""
+
+from multihead.recipe.tasks import Task
+
+TASK = Task(
+    name="detection",
+    work="object detection",
+    settings="multihead.tasks.detection.settings:SECTIONS",
+    setup="multihead.tasks.detection.data:setup",
+    load="multihead.tasks.detection.loaded:LoadedDetector.load",
+    inspect="multihead.tasks.detection.inspection:inspect",
+    use="detect {run} picture.png",
+    speed_unit="images",
+)

@@ -1,0 +1,14 @@
+"""The text-to-image task."""
+
+from multihead.recipe.tasks import Task
+
+TASK = Task(
+    name="drawing",
+    work="image generation",
+    settings="multihead.tasks.drawing.settings:SECTIONS",
+    setup="multihead.tasks.drawing.data:setup",
+    load="multihead.tasks.drawing.loaded:LoadedImageGenerator.load",
+    inspect="multihead.tasks.drawing.inspection:inspect",
+    use='draw {run} "..." -n 8 -o grid.png',
+    speed_unit="images",
+)

@@ -1,0 +1,13 @@
+"""The language-modelling task."""
+
+from multihead.recipe.tasks import Task
+
+TASK = Task(
+    name="language",
+    work="text generation",
+    settings="multihead.tasks.language.settings:SECTIONS",
+    setup="multihead.tasks.language.data:setup",
+    load="multihead.tasks.language.loaded:LoadedTextGenerator.load",
+    inspect="multihead.tasks.language.inspection:inspect",
+    use='generate {run} --prompt "..."',
+)

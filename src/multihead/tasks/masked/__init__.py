@@ -1,0 +1,13 @@
+"""The masked-language-modelling task."""
+
+from multihead.recipe.tasks import Task
+
+TASK = Task(
+    name="masked",
+    work="masked language modelling",
+    settings="multihead.tasks.masked.settings:SECTIONS",
+    setup="multihead.tasks.masked.data:setup",
+    load="multihead.tasks.masked.loaded:LoadedMaskFiller.load",
+    inspect="multihead.tasks.masked.inspection:inspect",
+    use='fill {run} "... [MASK] ..."',
+)

@@ -1,0 +1,14 @@
+"""The task of the odd one out of a set of images."""
+
+from multihead.recipe.tasks import Task
+
+TASK = Task(
+    name="sets",
+    work="the odd one out of a set of images",
+    settings="multihead.tasks.sets.settings:SECTIONS",
+    setup="multihead.tasks.sets.data:setup",
+    load="multihead.tasks.sets.loaded:LoadedOddOneOut.load",
+    inspect="multihead.tasks.sets.inspection:inspect",
+    use="classify {run} 1.png 2.png 3.png",
+    speed_unit="images",
+)

@@ -1,0 +1,13 @@
+"""The tagging task: one output for each word."""
+
+from multihead.recipe.tasks import Task
+
+TASK = Task(
+    name="tagging",
+    work="tagging",
+    settings="multihead.tasks.tagging.settings:SECTIONS",
+    setup="multihead.tasks.tagging.data:setup",
+    load="multihead.tasks.tagging.loaded:LoadedTagger.load",
+    inspect="multihead.tasks.tagging.inspection:inspect",
+    use="tag {run} -i texts.txt",
+)
