@@ -18,12 +18,13 @@ from multihead import api
 from multihead import recipe as recipes
 from multihead.api import LoadedImageGenerator, LoadedMaskFiller
 from multihead.errors import UserError
-from multihead.generation.image_generator import ImageGenerator
 from multihead.inspect.page import Page
 from multihead.recipe import model_kinds
 from multihead.recipe.settings import TokenizerSettings
 from multihead.run import Run
-from multihead.text import lossless, masking
+from multihead.tasks.drawing.image_generator import ImageGenerator
+from multihead.tasks.masked import mask_tokens as masking
+from multihead.text import lossless
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

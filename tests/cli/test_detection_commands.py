@@ -15,11 +15,11 @@ pytest.importorskip("scipy", reason="the extra [detect] is not installed")
 
 import multihead
 from multihead import recipe as recipes
-from multihead.data.pictures.scenes import SceneMaker, ShapeStencils
 from multihead.errors import UserError
-from multihead.generation.detector import Detector
-from multihead.inspect.detection_inspection import inspect_detection
 from multihead.models import detr
+from multihead.tasks.detection.attention import inspect_detection
+from multihead.tasks.detection.detector import Detector
+from multihead.tasks.detection.scenes import SceneMaker, ShapeStencils
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.train import train
 

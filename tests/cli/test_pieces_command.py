@@ -9,8 +9,8 @@ from rich.cells import cell_len
 
 from multihead.cli.pieces import columns
 from multihead.recipe.settings import TokenizerSettings
+from multihead.tasks.masked import mask_tokens as masking
 from multihead.tasks.masked.settings import TokenizerSettings as MaskedSettings
-from multihead.text import masking
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

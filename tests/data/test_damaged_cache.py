@@ -14,13 +14,13 @@ from PIL import Image
 
 from multihead.data.checksums import NAME, DamagedError, check
 from multihead.data.hashes import contamination
-from multihead.data.packed import pack
-from multihead.data.pictures import captioned
-from multihead.data.pictures import prepare as pictures
-from multihead.data.texts import prepare_texts
+from multihead.tasks.drawing import captioned
 from multihead.tasks.drawing import settings as drawing
 from multihead.tasks.language import settings as language
+from multihead.tasks.language.packed import pack
 from multihead.tasks.masked import settings as masked
+from multihead.tasks.masked.texts import prepare_texts
+from multihead.tasks.pictures import prepare as pictures
 from multihead.tasks.pictures import settings as picture_settings
 
 

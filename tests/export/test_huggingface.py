@@ -14,8 +14,9 @@ from multihead.cli import main
 from multihead.errors import UserError
 from multihead.export import manifest
 from multihead.generation import Translator
+from multihead.tasks.masked import mask_tokens as masking
 from multihead.tasks.masked.settings import TokenizerSettings as MaskedSettings
-from multihead.text import lossless, masking
+from multihead.text import lossless
 from multihead.workflows import huggingface
 from multihead.workflows.huggingface import models as kinds
 from multihead.workflows.huggingface import verification

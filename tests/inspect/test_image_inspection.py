@@ -11,9 +11,9 @@ from small_models import image_classifier
 
 from multihead.attention_maps import Choice
 from multihead.errors import UserError
-from multihead.inspect.image_inspection import inspect_image
 from multihead.inspect.page import PageOptions, make_page
 from multihead.inspect.page.image import explore_image, patch_distances
+from multihead.tasks.pictures.attention import inspect_image
 
 
 @pytest.fixture

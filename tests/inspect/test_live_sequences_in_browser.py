@@ -13,9 +13,9 @@ from live_sequences import NAMES, classifier, masked, masked_page, picture_page,
 from PIL import Image
 
 from multihead.export.page import PageParts
-from multihead.generation.mask_filler import MaskFiller
-from multihead.generation.picture_classifier import PictureClassifier
 from multihead.inspect.live import Blocks, assemble
+from multihead.tasks.masked.mask_filler import MaskFiller
+from multihead.tasks.pictures.picture_classifier import PictureClassifier
 
 
 @pytest.fixture(scope="module")

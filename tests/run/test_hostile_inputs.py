@@ -22,7 +22,7 @@ import pytest
 
 from multihead import recipe
 from multihead.data.corpora import corpora
-from multihead.data.pictures.opening import open_picture
+from multihead.data.images.opening import open_picture
 from multihead.data.store import BrokenStoreError, TokenStore
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings, TokenizerSettings

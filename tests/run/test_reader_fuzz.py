@@ -18,7 +18,7 @@ from PIL import Image
 
 from multihead import recipe
 from multihead.data.corpora import corpora
-from multihead.data.pictures.opening import open_picture
+from multihead.data.images.opening import open_picture
 from multihead.data.store import BrokenStoreError, StoreWriter, TokenStore
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings, TokenizerSettings

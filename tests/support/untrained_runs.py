@@ -9,8 +9,9 @@ from multihead import recipe as recipes
 from multihead.recipe import model_kinds
 from multihead.run import Run
 from multihead.run.environment import environment
+from multihead.tasks.masked import mask_tokens as masking
 from multihead.tasks.masked.settings import TokenizerSettings
-from multihead.text import lossless, masking
+from multihead.text import lossless
 
 OLD = 17
 SIZES: dict[str, Any] = {"d_model": 12, "num_layers": 2, "num_heads": 3}

@@ -6,15 +6,7 @@ from typing import Self
 
 from multihead.api.texts import ListsMethods, TextMethods, changed
 from multihead.generation import Translator
-from multihead.generation.image_generator import Drawing, ImageGenerator
-from multihead.generation.mask_filler import MaskFiller
-from multihead.generation.picture_classifier import PictureClassifier, PicturePrediction, Views
-from multihead.generation.text_classifier import Text, TextClassifier
-from multihead.generation.text_generator import TextGenerator
-from multihead.inspect.drawing_inspection import inspect_drawing
-from multihead.inspect.image_inspection import inspect_image
 from multihead.inspect.page import Page, PageOptions, explore, explore_text, make_page
-from multihead.inspect.page.drawing import explore_drawing
 from multihead.inspect.page.image import explore_image
 from multihead.inspect.page.kinds import BIDIRECTIONAL, CAUSAL
 from multihead.inspect.page.packing import Json
@@ -25,7 +17,15 @@ from multihead.inspect.text_inspection import (
     inspect_text,
 )
 from multihead.system.hardware import Precision
+from multihead.tasks.classification.text_classifier import Text, TextClassifier
+from multihead.tasks.drawing.attention import inspect_drawing
+from multihead.tasks.drawing.image_generator import Drawing, ImageGenerator
+from multihead.tasks.drawing.page import explore_drawing
 from multihead.tasks.drawing.settings import SearchSettings as DrawingSettings
+from multihead.tasks.language.text_generator import TextGenerator
+from multihead.tasks.masked.mask_filler import MaskFiller
+from multihead.tasks.pictures.attention import inspect_image
+from multihead.tasks.pictures.picture_classifier import PictureClassifier, PicturePrediction, Views
 
 
 class LoadedTranslator(ListsMethods, TextMethods, Translator):

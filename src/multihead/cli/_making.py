@@ -8,11 +8,11 @@ from pathlib import Path
 from rich.console import Console
 
 from multihead.data import joined_texts, listops
-from multihead.data.pictures.coco_writing import ANNOTATIONS, coco_files
-from multihead.data.pictures.scenes import SceneMaker, ShapeStencils
 from multihead.errors import UserError
 from multihead.run import files
 from multihead.system import randomness
+from multihead.tasks.detection.coco_writing import ANNOTATIONS, coco_files
+from multihead.tasks.detection.scenes import SceneMaker, ShapeStencils
 from multihead.text.tables import read_labelled
 
 FEWEST = 50

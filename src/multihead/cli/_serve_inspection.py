@@ -3,7 +3,7 @@
 from multihead import tasks
 from multihead.attention_maps import Choice
 from multihead.inspect.page import PageOptions
-from multihead.workflows.inspection import InspectionRequest
+from multihead.tasks.inspection import InspectionRequest
 
 
 def inspect(run: str, sentence: str, device: str) -> str:

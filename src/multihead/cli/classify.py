@@ -26,12 +26,12 @@ import tyro
 from multihead.cli import _classify_texts, _console, _options
 from multihead.cli._confusion import as_json, show
 from multihead.cli._effect import refuse_options
-from multihead.data.pictures.listing import Listing, listed
-from multihead.data.pictures.opening import SUFFIXES
+from multihead.data.images.listing import Listing, listed
+from multihead.data.images.opening import SUFFIXES
 from multihead.errors import UserError
-from multihead.generation.odd_one_out import OddOneOut
-from multihead.generation.picture_classifier import PictureClassifier, Views
 from multihead.run import Run
+from multihead.tasks.pictures.picture_classifier import PictureClassifier, Views
+from multihead.tasks.sets.odd_one_out import OddOneOut
 
 Run_ = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 Pictures = Annotated[

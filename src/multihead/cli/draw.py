@@ -24,9 +24,9 @@ from multihead import recipe as recipes
 from multihead.cli import _console, _options
 from multihead.cli._effect import refuse_options
 from multihead.errors import UserError
-from multihead.generation.image_generator import ImageGenerator
 from multihead.run import Run, files
-from multihead.workflows.gallery import gallery
+from multihead.tasks.drawing.gallery import gallery
+from multihead.tasks.drawing.image_generator import ImageGenerator
 from multihead.workflows.without_effect import refuse_keys
 
 EDGE = 2

@@ -16,8 +16,8 @@ import tyro
 from multihead import recipe as recipes
 from multihead.cli import _options
 from multihead.errors import UserError
-from multihead.generation.text_generator import TextGenerator
 from multihead.run import Run
+from multihead.tasks.language.text_generator import TextGenerator
 from multihead.text.lines import STDIN, read_lines
 from multihead.workflows.without_effect import refuse_keys
 

@@ -32,7 +32,7 @@ from multihead.errors import UserError
 from multihead.inspect.figures import METADATA
 from multihead.inspect.page import PageOptions
 from multihead.run import files
-from multihead.workflows.inspection import EVERY_CHOICE, Inspection, InspectionRequest
+from multihead.tasks.inspection import EVERY_CHOICE, Inspection, InspectionRequest
 
 PAGES = (".html", ".htm")
 """File extensions of pages."""

@@ -1,10 +1,10 @@
 """Kinds of models: one file per paper in ``multihead/models``; its name is the kind in a recipe.
 
 A model's module defines ``Settings`` (a ``multihead.recipe.settings.Settings``) and ``Model``, an
-``nn.Module`` made from them; unless it translates, also ``TASK``, the name of its task or a ``Task``. A model from outside
-the package is the same module: an entry point of the group ``multihead.models``, or a Python file that the
-user names (``multihead.system.plugins``); its ``TASK`` may also be the path of a Python file, relative to its
-folder. Modules are imported on first use.
+``nn.Module`` made from them; unless it translates, also ``TASK``, the name of its task or a ``Task``. A
+model from outside the package is the same module: an entry point of the group ``multihead.models``, or a
+Python file that the user names (``multihead.system.plugins``); its ``TASK`` may also be the path of a
+Python file, relative to its folder. Modules are imported on first use.
 """
 
 import difflib

@@ -16,9 +16,9 @@ from multihead.recipe import Recipe, refuse_contradictions, tasks
 from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.system.progress import OnProgress
+from multihead.tasks.inspection import Inspection, InspectionRequest
 from multihead.text.tokenizer import Tokenizer
 from multihead.training import Validation
-from multihead.workflows.inspection import Inspection, InspectionRequest
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
-from multihead.data.pictures.opening import Form, as_picture, fitted, open_picture
+from multihead.data.images.opening import Form, as_picture, fitted, open_picture
 from multihead.errors import UserError
 from multihead.export import manifest
 from multihead.export import page as exported

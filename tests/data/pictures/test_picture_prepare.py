@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from multihead.data.pictures.digits import SIZE, draw_digits
-from multihead.data.pictures.prepare import Prepared, prepare
+from multihead.data.images.digits import SIZE, draw_digits
 from multihead.errors import UserError
+from multihead.tasks.pictures.prepare import Prepared, prepare
 from multihead.tasks.pictures.settings import DataSettings
 
 N, HEIGHT, WIDTH = 11, 5, 7

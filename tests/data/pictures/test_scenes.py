@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from multihead.data.pictures.objects import GeneratedScenes, SceneBatches, generated_test_scenes, letterboxed
-from multihead.data.pictures.scenes import PictureStencils, SceneMaker, ShapeStencils
+from multihead.tasks.detection.objects import (
+    GeneratedScenes,
+    SceneBatches,
+    generated_test_scenes,
+    letterboxed,
+)
+from multihead.tasks.detection.scenes import PictureStencils, SceneMaker, ShapeStencils
 from multihead.tasks.detection.settings import DataSettings
 
 

@@ -17,7 +17,7 @@ from multihead.export.page.sequence_reference import (
 )
 from multihead.nn.description import MaskedSpec, PictureSpec, UndescribedError, describe
 from multihead.run import Run
-from multihead.text.masking import MASK, encode_masked, mask_id
+from multihead.tasks.masked.mask_tokens import MASK, encode_masked, mask_id
 from multihead.text.tokenizer import Tokenizer
 
 SCRIPTS = ("checksum.js", "blocks.js", "instance.js")

@@ -10,8 +10,7 @@ from torch import nn
 
 from multihead.attention_maps.alignment import CAUTION
 from multihead.attention_maps.self_alignment import resolve
-from multihead.data.pictures.opening import Pixels, as_picture
-from multihead.inspect.image_inspection import ImageInspection
+from multihead.data.images.opening import Pixels, as_picture
 from multihead.inspect.page import inputs, packing
 from multihead.inspect.page.flow import flow
 from multihead.inspect.page.json_export import attention_as_json
@@ -24,6 +23,7 @@ from multihead.inspect.page.sequence import (
     sequence_content,
     top_three,
 )
+from multihead.tasks.pictures.attention import ImageInspection
 
 DEFAULTS = PageOptions()
 THUMBNAIL = 96

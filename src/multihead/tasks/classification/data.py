@@ -3,7 +3,6 @@
 import torch
 
 from multihead.data.text_batches import TextsStream, labelled, lengths
-from multihead.data.texts import prepare_texts
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
 from multihead.recipe.settings import Settings
@@ -12,6 +11,7 @@ from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
 from multihead.tasks.classification.validation import Validator
 from multihead.tasks.masked.data import check_length, named_files, sizes, summary
+from multihead.tasks.masked.texts import prepare_texts
 
 
 def setup(

@@ -1,11 +1,11 @@
 """Inspection of a text classifier's attention."""
 
-from multihead.generation.text_classifier import TextClassifier
 from multihead.inspect.page.kinds import BIDIRECTIONAL
 from multihead.inspect.text_inspection import inspect_classification
 from multihead.run import Run
-from multihead.workflows.inspection import Inspection, InspectionRequest
-from multihead.workflows.text_inspection import inspection
+from multihead.tasks.classification.text_classifier import TextClassifier
+from multihead.tasks.inspection import Inspection, InspectionRequest
+from multihead.tasks.text_inspection import inspection
 
 
 def inspect(run: Run, request: InspectionRequest) -> Inspection:

@@ -4,11 +4,11 @@ import torch
 from torch import nn
 
 from multihead.data.text_batches import evaluation_batches, labelled, lengths
-from multihead.data.texts import PreparedTexts
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.scores.classes import class_scores
 from multihead.system import hardware
+from multihead.tasks.masked.texts import PreparedTexts
 from multihead.tasks.pictures.validation import most_confused
 from multihead.training import Validation
 

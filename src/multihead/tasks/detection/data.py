@@ -5,8 +5,7 @@ from pathlib import Path
 import torch
 
 from multihead.batch import SceneBatch
-from multihead.data.pictures.objects import PreparedScenes, SceneBatches, prepare_scenes
-from multihead.data.pictures.stream import PictureStream
+from multihead.data.images.stream import PictureStream
 from multihead.data.stream import Position
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
@@ -14,6 +13,7 @@ from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
+from multihead.tasks.detection.objects import PreparedScenes, SceneBatches, prepare_scenes
 from multihead.tasks.detection.settings import DataSettings
 from multihead.tasks.detection.validation import Validator
 

@@ -11,15 +11,15 @@ import numpy as np
 from multihead.attention_maps import Alignment, Token
 from multihead.attention_maps.alignment import CAUTION
 from multihead.errors import UserError
-from multihead.generation.detector import Detector
-from multihead.inspect.detection_inspection import DetectionInspection, inspect_detection
-from multihead.inspect.detections import QueryMap, draw_queries
 from multihead.inspect.page import Page
 from multihead.inspect.report.markup import Markup, tag
 from multihead.inspect.report.parts import card, report
 from multihead.inspect.report.words import say
 from multihead.run import Run
-from multihead.workflows.inspection import Inspection, InspectionRequest
+from multihead.tasks.detection.attention import DetectionInspection, inspect_detection
+from multihead.tasks.detection.detections import QueryMap, draw_queries
+from multihead.tasks.detection.detector import Detector
+from multihead.tasks.inspection import Inspection, InspectionRequest
 
 THRESHOLD = 0.5
 """Least score of the objects that are shown."""

@@ -2,9 +2,7 @@
 
 import torch
 
-from multihead.data.pictures.caption_batches import CaptionBatches
-from multihead.data.pictures.captioned import prepare
-from multihead.data.pictures.stream import PictureStream
+from multihead.data.images.stream import PictureStream
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
 from multihead.recipe.settings import Settings
@@ -12,6 +10,8 @@ from multihead.run import Run
 from multihead.system.addresses import located
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
+from multihead.tasks.drawing.caption_batches import CaptionBatches
+from multihead.tasks.drawing.captioned import prepare
 from multihead.tasks.drawing.validation import Validator
 
 

@@ -8,13 +8,13 @@ import numpy as np
 from multihead.attention_maps import Alignment, Choice, Token
 from multihead.attention_maps.alignment import CAUTION, combine
 from multihead.attention_maps.self_alignment import resolve
-from multihead.generation.image_generator import ImageGenerator
-from multihead.inspect.drawing_inspection import inspect_drawing
 from multihead.inspect.overlays import Panel, overlays
 from multihead.inspect.page import Page, SequenceExploration, as_json, make_page
-from multihead.inspect.page.drawing import explore_drawing
 from multihead.run import Run
-from multihead.workflows.inspection import Inspection, InspectionRequest
+from multihead.tasks.drawing.attention import inspect_drawing
+from multihead.tasks.drawing.image_generator import ImageGenerator
+from multihead.tasks.drawing.page import explore_drawing
+from multihead.tasks.inspection import Inspection, InspectionRequest
 
 
 def inspect(run: Run, request: InspectionRequest) -> Inspection:

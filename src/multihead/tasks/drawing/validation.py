@@ -7,11 +7,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from multihead.data.pictures.caption_batches import CaptionBatches
-from multihead.generation.image_generator import ImageGenerator
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.system import hardware
+from multihead.tasks.drawing.caption_batches import CaptionBatches
+from multihead.tasks.drawing.image_generator import ImageGenerator
 from multihead.tasks.drawing.settings import SearchSettings
 from multihead.training import Validation
 

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 
 import torch
 
-from multihead.data.packed import PackedText, pack
-from multihead.data.windows import WindowStream
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
 from multihead.recipe.settings import Settings
@@ -13,7 +11,9 @@ from multihead.run import Run
 from multihead.system.addresses import located
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
+from multihead.tasks.language.packed import PackedText, pack
 from multihead.tasks.language.validation import Validator
+from multihead.tasks.language.windows import WindowStream
 
 
 def setup(

@@ -1,11 +1,11 @@
 """Inspection of a language model's attention."""
 
-from multihead.generation.text_generator import TextGenerator
 from multihead.inspect.page.kinds import CAUSAL
 from multihead.inspect.text_inspection import inspect_text
 from multihead.run import Run
-from multihead.workflows.inspection import Inspection, InspectionRequest
-from multihead.workflows.text_inspection import inspection
+from multihead.tasks.inspection import Inspection, InspectionRequest
+from multihead.tasks.language.text_generator import TextGenerator
+from multihead.tasks.text_inspection import inspection
 
 
 def inspect(run: Run, request: InspectionRequest) -> Inspection:

@@ -3,11 +3,11 @@
 import torch
 from torch import nn
 
-from multihead.data.packed import PackedText
-from multihead.generation.text_generator import TextGenerator
-from multihead.generation.text_likelihood import likelihood
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
+from multihead.tasks.language.packed import PackedText
+from multihead.tasks.language.text_generator import TextGenerator
+from multihead.tasks.language.text_likelihood import likelihood
 from multihead.training import Validation
 
 

@@ -5,10 +5,8 @@ from pathlib import Path
 
 import torch
 
-from multihead.data.masking import MaskedBatches
 from multihead.data.store import TokenStore
 from multihead.data.text_batches import MULTIPLE, TextsStream, lengths
-from multihead.data.texts import PreparedTexts, prepare_texts
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
 from multihead.recipe.settings import Settings
@@ -17,9 +15,11 @@ from multihead.system.addresses import located
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
 from multihead.tasks.classification.settings import DataSettings as Labelled
+from multihead.tasks.masked.mask_tokens import with_mask
+from multihead.tasks.masked.masking import MaskedBatches
 from multihead.tasks.masked.settings import DataSettings
+from multihead.tasks.masked.texts import PreparedTexts, prepare_texts
 from multihead.tasks.masked.validation import Validator
-from multihead.text.masking import with_mask
 
 
 def setup(

@@ -1,12 +1,12 @@
 """Inspection of a masked language model's attention."""
 
-from multihead.generation.mask_filler import MaskFiller
 from multihead.inspect.page.kinds import BIDIRECTIONAL
 from multihead.inspect.text_inspection import inspect_masked_text
 from multihead.run import Run
 from multihead.system import hardware
-from multihead.workflows.inspection import Inspection, InspectionRequest
-from multihead.workflows.text_inspection import inspection
+from multihead.tasks.inspection import Inspection, InspectionRequest
+from multihead.tasks.masked.mask_filler import MaskFiller
+from multihead.tasks.text_inspection import inspection
 
 
 def inspect(run: Run, request: InspectionRequest) -> Inspection:

@@ -6,15 +6,15 @@ from itertools import islice
 import torch
 from torch import nn
 
-from multihead.data.masking import MaskedBatches
 from multihead.data.text_batches import SPECIALS, evaluation_batches, lengths
-from multihead.data.texts import PreparedTexts
-from multihead.generation.mask_filler import MaskFiller
 from multihead.nn.losses import validated
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.system import hardware
-from multihead.text.masking import MASK, encode_masked
+from multihead.tasks.masked.mask_filler import MaskFiller
+from multihead.tasks.masked.mask_tokens import MASK, encode_masked
+from multihead.tasks.masked.masking import MaskedBatches
+from multihead.tasks.masked.texts import PreparedTexts
 from multihead.text.tokenizer import Tokenizer
 from multihead.training import Validation
 

@@ -5,9 +5,7 @@ from pathlib import Path
 import torch
 
 from multihead.batch import PictureBatch
-from multihead.data.pictures.batches import PictureBatches
-from multihead.data.pictures.prepare import Prepared, prepare
-from multihead.data.pictures.stream import PictureStream
+from multihead.data.images.stream import PictureStream
 from multihead.data.stream import Position
 from multihead.recipe import Recipe, with_model
 from multihead.recipe.settings import Settings
@@ -15,6 +13,8 @@ from multihead.run import Run
 from multihead.system.addresses import located
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
+from multihead.tasks.pictures.batches import PictureBatches
+from multihead.tasks.pictures.prepare import Prepared, prepare
 from multihead.tasks.pictures.settings import DataSettings
 from multihead.tasks.pictures.validation import Validator
 

@@ -4,12 +4,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from multihead.data.pictures.batches import sequential_batches
-from multihead.data.pictures.store import PictureStore
+from multihead.data.images.store import PictureStore
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.scores.classes import ClassScores, class_scores
 from multihead.system import hardware
+from multihead.tasks.pictures.batches import sequential_batches
 from multihead.training import Validation
 
 CONFUSIONS = 5

@@ -2,9 +2,7 @@
 
 import torch
 
-from multihead.data.pictures.prepare import prepare
-from multihead.data.pictures.sets import SetMaker
-from multihead.data.pictures.stream import PictureStream
+from multihead.data.images.stream import PictureStream
 from multihead.recipe import Recipe, with_model
 from multihead.recipe.settings import Settings
 from multihead.run import Run
@@ -12,6 +10,8 @@ from multihead.system import randomness
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
 from multihead.tasks.pictures.data import named_files
+from multihead.tasks.pictures.prepare import prepare
+from multihead.tasks.sets.image_sets import SetMaker
 from multihead.tasks.sets.validation import Validator
 
 

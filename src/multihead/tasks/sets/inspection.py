@@ -7,9 +7,8 @@ from typing import Any
 from multihead.attention_maps import Alignment, Sentence, Token, align_self, record_sequence
 from multihead.attention_maps.alignment import CAUTION
 from multihead.attention_maps.self_alignment import resolve
-from multihead.data.pictures.opening import SUFFIXES
+from multihead.data.images.opening import SUFFIXES
 from multihead.errors import UserError
-from multihead.generation.odd_one_out import OddOneOut
 from multihead.inspect import heatmap
 from multihead.inspect.page import Page, SequenceExploration, as_json, make_page
 from multihead.inspect.page.flow import flow
@@ -18,7 +17,8 @@ from multihead.inspect.page.kinds import BIDIRECTIONAL
 from multihead.inspect.page.sequence import sequence_content
 from multihead.run import Run
 from multihead.system import hardware
-from multihead.workflows.inspection import Inspection, InspectionRequest
+from multihead.tasks.inspection import Inspection, InspectionRequest
+from multihead.tasks.sets.odd_one_out import OddOneOut
 
 
 def inspect(run: Run, request: InspectionRequest) -> Inspection:

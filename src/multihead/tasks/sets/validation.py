@@ -4,10 +4,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from multihead.data.pictures.sets import SetMaker
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.system import hardware
+from multihead.tasks.sets.image_sets import SetMaker
 from multihead.training import Validation
 
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import torch
 
-from multihead.data.questions import PLACES, PreparedQuestions, prepare_questions
 from multihead.data.text_batches import SPECIALS, TextsStream
 from multihead.recipe import Recipe, with_model
 from multihead.recipe.settings import Settings
@@ -12,6 +11,7 @@ from multihead.run import Run
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
 from multihead.tasks.masked.data import check_length
+from multihead.tasks.spans.questions import PLACES, PreparedQuestions, prepare_questions
 from multihead.tasks.spans.validation import Validator
 
 

@@ -1,12 +1,12 @@
 """Inspection of the attention between a question and a text."""
 
 from multihead.errors import UserError
-from multihead.generation.answerer import Answerer
 from multihead.inspect.page.kinds import BIDIRECTIONAL
 from multihead.inspect.text_inspection import inspect_answer
 from multihead.run import Run
-from multihead.workflows.inspection import Inspection, InspectionRequest
-from multihead.workflows.text_inspection import inspection
+from multihead.tasks.inspection import Inspection, InspectionRequest
+from multihead.tasks.spans.answerer import Answerer
+from multihead.tasks.text_inspection import inspection
 
 
 def inspect(run: Run, request: InspectionRequest) -> Inspection:

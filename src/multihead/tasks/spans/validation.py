@@ -5,14 +5,14 @@ import torch
 from torch import nn
 
 from multihead.data.plan import batch_by_length
-from multihead.data.questions import PreparedQuestions
-from multihead.generation.answerer import NO_SPAN, as_answer, spans
 from multihead.models.bert_spans import span_loss
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
-from multihead.scores.answers import answer_scores
 from multihead.system import hardware
-from multihead.text.questions import shortened
+from multihead.tasks.spans.answer_scores import answer_scores
+from multihead.tasks.spans.answerer import NO_SPAN, as_answer, spans
+from multihead.tasks.spans.question_tables import shortened
+from multihead.tasks.spans.questions import PreparedQuestions
 from multihead.training import Validation
 
 SAMPLES = 4

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import torch
 
-from multihead.data.tagged import PreparedTags, prepare_tags
 from multihead.data.text_batches import TextsStream
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
@@ -13,6 +12,7 @@ from multihead.run import Run
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
 from multihead.tasks.masked.data import check_length
+from multihead.tasks.tagging.tagged import PreparedTags, prepare_tags
 from multihead.tasks.tagging.validation import Validator
 
 

@@ -1,11 +1,11 @@
 """Inspection of a tagger's attention."""
 
-from multihead.generation.tagger import Tagger
 from multihead.inspect.page.kinds import BIDIRECTIONAL
 from multihead.inspect.text_inspection import inspect_tagging
 from multihead.run import Run
-from multihead.workflows.inspection import Inspection, InspectionRequest
-from multihead.workflows.text_inspection import inspection
+from multihead.tasks.inspection import Inspection, InspectionRequest
+from multihead.tasks.tagging.tagger import Tagger
+from multihead.tasks.text_inspection import inspection
 
 
 def inspect(run: Run, request: InspectionRequest) -> Inspection:

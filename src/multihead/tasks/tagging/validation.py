@@ -4,12 +4,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from multihead.data.tagged import PreparedTags
 from multihead.data.text_batches import evaluation_batches
-from multihead.generation.tagger import tag_scores
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.system import hardware
+from multihead.tasks.tagging.tagged import PreparedTags
+from multihead.tasks.tagging.tagger import tag_scores
 from multihead.training import Validation
 
 SAMPLES = 3

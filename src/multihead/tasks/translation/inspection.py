@@ -9,7 +9,7 @@ from multihead.generation import Translator
 from multihead.inspect import heatmap, record_sentence
 from multihead.inspect.page import Exploration, Page, explore, make_page, numbers_as_json
 from multihead.run import Run
-from multihead.workflows.inspection import Inspection, InspectionRequest
+from multihead.tasks.inspection import Inspection, InspectionRequest
 
 
 def inspect(run: Run, request: InspectionRequest) -> Inspection:
