@@ -27,7 +27,7 @@ from typing import Any
 
 import tyro
 
-from multihead.generation import Translator
+from multihead.tasks.translation.lines import Translator
 from multihead.run import Run
 from multihead.run.environment import environment
 from multihead.scores import bleu, character_error_rate, chrf, word_error_rate

@@ -30,7 +30,7 @@ import tyro
 
 from multihead.data.hashes import sentence_hash
 from multihead.data.splitting import connected_groups
-from multihead.generation import Translator
+from multihead.tasks.translation.lines import Translator
 from multihead.run import Run
 from multihead.scores import bleu, chrf
 from multihead.text.corpus import read_lines

@@ -24,8 +24,9 @@ from typing import Any
 import torch
 import tyro
 
-from multihead.generation import Translator
-from multihead.inspect.page import explore, make_page
+from multihead.tasks.translation.lines import Translator
+from multihead.tasks.translation.page import explore
+from multihead.inspect.page import make_page
 from multihead.models.transformer import Settings, Transformer
 from multihead.run.environment import environment
 from multihead.recipe.settings import SearchSettings, TokenizerSettings

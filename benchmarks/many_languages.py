@@ -22,7 +22,7 @@ from rich.console import Console
 
 from multihead.system import hardware
 from multihead import recipe as recipes
-from multihead.generation import Translator
+from multihead.tasks.translation.lines import Translator
 from multihead.run import Run
 from multihead.run.environment import environment
 from multihead.scores import bleu, chrf

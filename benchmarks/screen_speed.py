@@ -22,7 +22,7 @@ import tyro
 from multihead.system import hardware
 from multihead.engines.native import screen
 from multihead.engines.native.screen import FASTER, Screen
-from multihead.generation import Translation, Translator
+from multihead.tasks.translation.lines import Translation, Translator
 from multihead.run.environment import environment
 from multihead.text.corpus import read_lines
 

@@ -14,12 +14,17 @@ from multihead.system.cores import wait_briefly
 from multihead.system.imports import uncollected
 
 if TYPE_CHECKING:
-    from multihead.api import compare, evaluate, load, train
+    from multihead.workflows.corpus_training import train
+    from multihead.workflows.loading import load
+    from multihead.workflows.measuring import compare, evaluate
 
     __version__: str
 
 __all__ = ["__version__", "compare", "evaluate", "load", "train"]
 
+
+_MODULES = {"compare": "measuring", "evaluate": "measuring", "load": "loading", "train": "corpus_training"}
+"""Modules of ``multihead.workflows``, imported on first use: importing PyTorch takes a second."""
 
 wait_briefly()
 
@@ -29,11 +34,11 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("compare", "evaluate", "load", "train"):
-        with uncollected():
-            from multihead import api  # noqa: PLC0415 (importing torch takes a second)
+    if name in _MODULES:
+        import importlib  # noqa: PLC0415 (slow to import)
 
-        return getattr(api, name)
+        with uncollected():
+            return getattr(importlib.import_module(f"multihead.workflows.{_MODULES[name]}"), name)
     if name == "__version__":
         import importlib.metadata  # noqa: PLC0415 (slow to import)
 

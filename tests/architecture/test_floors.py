@@ -58,14 +58,14 @@ LOOKERS = {
     "workflows/importing.py",  # and what reads somebody else's
     "cli/_ray.py",  # optional: the engine of a cluster
     "run/__init__.py",  # optional: PyTorch, which a translation by the native kernels does without
-    "attention_maps/__init__.py",
-    "generation/__init__.py",
-    "generation/loading.py",
-    "generation/native_translator.py",
+    "inspect/maps/__init__.py",
+    "tasks/translation/lines/__init__.py",
+    "tasks/translation/lines/loading.py",
+    "tasks/translation/lines/native_translator.py",
     "serve/page_routes.py",
     "cli/serve.py",
     "api/__init__.py",
-    "api/loading.py",
+    "workflows/loading.py",
     "training/several.py",  # optional: FSDP2, which takes as long to import as everything else
     "workflows/translation_memory.py",
     "system/addresses.py",  # optional: the file systems of object stores

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multihead.attention_maps import running_text, sentence
+from multihead.inspect.maps import running_text, sentence
 from multihead.tasks.masked.mask_tokens import MASK, encode_masked, mask_id
 from multihead.tasks.masked.mask_tokens import learn as learn_with_gaps
 from multihead.tasks.masked.settings import TokenizerSettings

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from multihead.attention_maps import AttentionRecord, record_sequence
+from multihead.inspect.maps import AttentionRecord, record_sequence
 from multihead.models import bert, bert_classifier, dalle, gpt, vit
 from multihead.nn import MultiHeadAttention
 from multihead.text_batch import Input

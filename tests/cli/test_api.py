@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from multihead.api import LoadedImageGenerator, LoadedMaskFiller
 from PIL import Image
 
 import multihead
 from multihead import api
 from multihead import recipe as recipes
-from multihead.api import LoadedImageGenerator, LoadedMaskFiller
 from multihead.errors import UserError
 from multihead.inspect.page import Page
 from multihead.recipe import model_kinds

@@ -14,8 +14,8 @@ from command_line import Captured, fail, run
 
 from multihead import recipe as recipes
 from multihead.cli import INTERRUPTED, main
-from multihead.generation import Translator
 from multihead.run import Run
+from multihead.tasks.translation.lines import Translator
 from multihead.workflows import resumable_translation
 from multihead.workflows.additions import CORPUS
 from multihead.workflows.distilling import (

@@ -6,7 +6,7 @@ import pytest
 from command_line import Captured, fail, run
 from tokenizers import Tokenizer as Library
 
-from multihead.api import load
+from multihead import load
 from multihead.recipe.settings import SearchSettings
 
 

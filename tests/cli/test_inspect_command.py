@@ -5,7 +5,7 @@ from pathlib import Path
 
 from command_line import Captured, fail, run
 
-from multihead.api import load
+from multihead import load
 
 
 def test_inspect_prints_a_heat_map_or_writes_it_to_a_file(

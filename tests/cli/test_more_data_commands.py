@@ -7,8 +7,8 @@ import pytest
 from command_line import fail, run
 
 from multihead.cli import main
-from multihead.generation import Translator
 from multihead.run import Run
+from multihead.tasks.translation.lines import Translator
 from multihead.workflows import dual_cross_entropy
 from multihead.workflows import train as workflow
 

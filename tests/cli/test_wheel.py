@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from multihead.generation import Translator
 from multihead.system import native
+from multihead.tasks.translation.lines import Translator
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("setup.py", "pyproject.toml", "MANIFEST.in", "LICENSE", "README.md", "src", "native")

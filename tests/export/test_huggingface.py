@@ -13,9 +13,9 @@ from small_models import TEXT
 from multihead.cli import main
 from multihead.errors import UserError
 from multihead.export import manifest
-from multihead.generation import Translator
 from multihead.tasks.masked import mask_tokens as masking
 from multihead.tasks.masked.settings import TokenizerSettings as MaskedSettings
+from multihead.tasks.translation.lines import Translator
 from multihead.text import lossless
 from multihead.workflows import huggingface
 from multihead.workflows.huggingface import models as kinds

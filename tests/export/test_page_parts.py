@@ -18,12 +18,12 @@ from live_pages import in_node, lines, page_parts, reversing, vocabulary
 from numpy.typing import NDArray
 from tokenizers import Tokenizer as Library
 
-from multihead.attention_maps import record
 from multihead.batch import PairBatch, Source
 from multihead.errors import UserError
 from multihead.export.page import PageParts
 from multihead.export.page.exporting import ENGINE
 from multihead.export.page.reference import LEVEL, Reference
+from multihead.inspect.maps import record
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn import DecoderLayer
 from multihead.nn.description import EncoderDecoderSpec, describe

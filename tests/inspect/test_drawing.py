@@ -8,8 +8,8 @@ import pytest
 import small_models
 from PIL import Image
 
-from multihead.attention_maps import Choice
 from multihead.errors import UserError
+from multihead.inspect.maps import Choice
 from multihead.inspect.page import PageOptions
 from multihead.tasks.drawing import page as drawing_page
 from multihead.tasks.drawing.attention import inspect_drawing

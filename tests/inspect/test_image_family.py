@@ -10,9 +10,9 @@ from PIL import Image
 
 from multihead.errors import UserError
 from multihead.inspect.page import make_page
-from multihead.inspect.page.image import explore_image
 from multihead.recipe import model_kinds
 from multihead.tasks.pictures.attention import inspect_image
+from multihead.tasks.pictures.page import explore_image
 from multihead.tasks.pictures.picture_classifier import PictureClassifier
 
 SIZES: dict[str, Any] = {"picture_size": 15, "channels": 3, "classes": 2, "class_names": ["cat", "dog"]}

@@ -9,9 +9,9 @@ import pytest
 import torch
 from backwards import BOS, EOS, FIRST, PAD
 
-from multihead.attention_maps import record
 from multihead.batch import PairBatch
 from multihead.data.batches import collate
+from multihead.inspect.maps import record
 from multihead.nn.losses import objective
 from multihead.recipe import model_kinds
 from multihead.search.beam import beam

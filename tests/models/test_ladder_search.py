@@ -4,16 +4,16 @@ import pytest
 import torch
 from ladder import EVERY, SIZES, VARIANTS, V, model_of, pairs
 
-from multihead.attention_maps import record
 from multihead.batch import PairBatch, Source
 from multihead.data.batches import collate
-from multihead.generation import Translator
+from multihead.inspect.maps import record
 from multihead.recipe import model_kinds
 from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.search.beam import beam
 from multihead.search.ensemble import Ensemble
 from multihead.search.hypotheses import Hypothesis
 from multihead.search.request import Limits
+from multihead.tasks.translation.lines import Translator
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

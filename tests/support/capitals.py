@@ -4,8 +4,8 @@ from pathlib import Path
 
 from scripted_translator import ScriptedTranslator
 
-from multihead.generation.text_translator import TextTranslator
 from multihead.recipe.settings import SearchSettings, TokenizerSettings
+from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text.training import train
 from multihead.workflows.translating_documents import Request, Summary, translate_document
 

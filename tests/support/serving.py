@@ -13,8 +13,6 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from multihead.errors import UserError
-from multihead.generation import Output, Translation, Translator
-from multihead.generation.text_translator import TextTranslator
 from multihead.recipe.settings import SearchSettings
 from multihead.serve.app import Serving, application
 from multihead.serve.connections import READ_SECONDS, timed_protocol
@@ -22,6 +20,8 @@ from multihead.serve.fair_queue import FairQueue
 from multihead.serve.libretranslate import TranslateDocument
 from multihead.serve.queued import QueuedTranslator
 from multihead.serve.service import Direction, Service
+from multihead.tasks.translation.lines import Output, Translation, Translator
+from multihead.tasks.translation.texts.text_translator import TextTranslator
 
 SLOW = threading.Event()
 """A line "slow" is translated once this is set."""

@@ -6,8 +6,8 @@ from capitals import written
 from multihead_documents import open_document
 from scripted_translator import ScriptedTranslator
 
-from multihead.generation.text_translator import TextTranslator
 from multihead.recipe.settings import SearchSettings, TokenizerSettings
+from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text.training import train
 from multihead.workflows.page_links import linked_places
 from multihead.workflows.translating_documents import Request, translate_document

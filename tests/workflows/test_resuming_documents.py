@@ -9,8 +9,8 @@ import pytest
 from capitals import capital_translator, written
 
 from multihead.errors import UserError
-from multihead.generation.text_translator import TextTranslator
 from multihead.recipe.settings import SearchSettings
+from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.workflows import translating_documents
 from multihead.workflows.translating_documents import Request, translate_document
 

@@ -11,8 +11,8 @@ from document_samples import samples
 from multihead_documents import Markup, open_document
 from scripted_translator import ScriptedTranslator
 
-from multihead.generation.text_translator import TextTranslator
 from multihead.recipe.settings import SearchSettings, TokenizerSettings
+from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text.training import train
 from multihead.workflows.translating_documents import Request, Summary, translate_document
 

@@ -7,8 +7,8 @@ from capitals import capital_translator, translated, written
 from scripted_translator import ScriptedTranslator
 
 from multihead.errors import UserError
-from multihead.generation.text_translator import TextTranslator
 from multihead.recipe.settings import SearchSettings, TokenizerSettings
+from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text.training import train
 from multihead.workflows import translating_documents
 from multihead.workflows.translating_documents import Request, default_output, translate_document

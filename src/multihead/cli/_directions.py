@@ -6,7 +6,7 @@ from typing import Annotated, TypeVar
 import tyro
 
 from multihead.cli import _console, _options
-from multihead.generation.line_translator import LineTranslator
+from multihead.tasks.translation.lines.line_translator import LineTranslator
 
 To = Annotated[str | None, tyro.conf.arg(name="to", metavar="LANGUAGE", help_behavior_hint="")]
 From = Annotated[str | None, tyro.conf.arg(name="from", metavar="LANGUAGE", help_behavior_hint="")]

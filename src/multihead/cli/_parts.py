@@ -11,12 +11,12 @@ from multihead.cli._effect import refuse_options
 from multihead.cli._writing import write_bytes
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
-from multihead.generation.loading import device_type
-from multihead.generation.translation import Translation
 from multihead.recipe.settings import SearchSettings
 from multihead.run.names import WEIGHTS
 from multihead.run.search_record import SearchRecord
 from multihead.system import native_library
+from multihead.tasks.translation.lines.loading import device_type
+from multihead.tasks.translation.lines.translation import Translation
 from multihead.workflows.part import parse_part
 from multihead.workflows.translating_parts import Parts
 

@@ -1,7 +1,7 @@
 """The page of a sentence's attention in ``multihead serve``; imported on first use: it needs PyTorch."""
 
 from multihead import tasks
-from multihead.attention_maps import Choice
+from multihead.inspect.maps import Choice
 from multihead.inspect.page import PageOptions
 from multihead.tasks.inspection import InspectionRequest
 

@@ -11,8 +11,8 @@ from multihead_documents.document import best_language
 from multihead.cli import _console
 from multihead.cli._counting import counted
 from multihead.errors import UserError
-from multihead.generation.text_translator import TextTranslator
 from multihead.run.names import MODEL, RECIPE, WEIGHTS
+from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.workflows.finished_documents import finished
 from multihead.workflows.page_links import linked_places
 from multihead.workflows.translating_documents import Request, Summary, identity, translate_document

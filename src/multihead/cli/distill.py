@@ -26,11 +26,12 @@ from rich.table import Table
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.cli.train import summary
 from multihead.errors import UserError
-from multihead.generation import Translator
 from multihead.recipe import SECTION_NAMES, model_kinds
 from multihead.run import Run
 from multihead.run.files import check_place
 from multihead.system import hardware
+from multihead.tasks.translation.lines import Translator
+from multihead.tasks.translation.without_effect import refuse_without_effect
 from multihead.workflows.distillation_table import Row, distillation_table
 from multihead.workflows.distilling import (
     Corpus,
@@ -42,7 +43,6 @@ from multihead.workflows.distilling import (
 from multihead.workflows.progress_display import ProgressDisplay
 from multihead.workflows.student_vocabulary import fitted
 from multihead.workflows.train import train
-from multihead.workflows.without_effect import refuse_without_effect
 
 
 @dataclass(frozen=True)

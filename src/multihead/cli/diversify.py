@@ -24,8 +24,8 @@ from rich.table import Table
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES
+from multihead.tasks.translation.evaluate import Evaluation
 from multihead.workflows import diversify as work
-from multihead.workflows.evaluate import Evaluation
 from multihead.workflows.progress_display import ProgressDisplay
 
 

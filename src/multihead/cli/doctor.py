@@ -26,8 +26,6 @@ from torch import nn
 from multihead.cli import _console, _options
 from multihead.engines.choose import OWN_STEPS, choose
 from multihead.export.ctranslate2 import not_expressible
-from multihead.generation.loading import native_record
-from multihead.generation.recording import record_run
 from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
 from multihead.run import Run
 from multihead.run.environment import PACKAGES
@@ -35,6 +33,8 @@ from multihead.run.verify import checksums
 from multihead.search.consistency import drawing_inconsistency, example, inconsistency, text_inconsistency
 from multihead.system import hardware, native
 from multihead.system.cores import usable_cores
+from multihead.tasks.translation.lines.loading import native_record
+from multihead.tasks.translation.lines.recording import record_run
 
 OPTIONAL = {
     "ctranslate2": "`export --to ctranslate2`: pip install 'multihead[export]'",

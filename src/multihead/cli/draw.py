@@ -27,7 +27,7 @@ from multihead.errors import UserError
 from multihead.run import Run, files
 from multihead.tasks.drawing.gallery import gallery
 from multihead.tasks.drawing.image_generator import ImageGenerator
-from multihead.workflows.without_effect import refuse_keys
+from multihead.tasks.translation.without_effect import refuse_keys
 
 EDGE = 2
 """Pixels between the images of a grid."""

@@ -33,15 +33,11 @@ from multihead.cli._direction_table import show_directions
 from multihead.cli._effect import FILE_READING, SEARCH_OF_THE_BEST, refuse_options
 from multihead.cli._searching import Precision
 from multihead.errors import UserError
-from multihead.generation import Translator
-from multihead.generation.calibration import fit, piece_rates
-from multihead.generation.confidence import NAME
 from multihead.recipe import tasks
 from multihead.run import Run
 from multihead.scores import Comparison
 from multihead.system import hardware
-from multihead.text.published import tokeniser
-from multihead.workflows.evaluate import (
+from multihead.tasks.translation.evaluate import (
     Evaluation,
     TestSet,
     Way,
@@ -51,12 +47,16 @@ from multihead.workflows.evaluate import (
     perturbed,
     requested_test_sets,
 )
-from multihead.workflows.without_effect import (
+from multihead.tasks.translation.lines import Translator
+from multihead.tasks.translation.texts.calibration import fit, piece_rates
+from multihead.tasks.translation.texts.confidence import NAME
+from multihead.tasks.translation.without_effect import (
     refuse_fields,
     refuse_keys,
     refuse_other_methods,
     without_effect,
 )
+from multihead.text.published import tokeniser
 
 LONGEST_N_GRAM = 4
 """Words of the longest n-grams that BLEU counts."""

@@ -18,8 +18,8 @@ from multihead.cli import _options
 from multihead.errors import UserError
 from multihead.run import Run
 from multihead.tasks.language.text_generator import TextGenerator
+from multihead.tasks.translation.without_effect import refuse_keys
 from multihead.text.lines import STDIN, read_lines
-from multihead.workflows.without_effect import refuse_keys
 
 SAMPLING_KEYS = ("search.top_k", "search.top_p", "search.seed")
 """Keys of [search] that have no effect at temperature 0."""

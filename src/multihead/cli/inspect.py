@@ -24,12 +24,12 @@ from typing import Annotated, Literal
 import tyro
 
 from multihead import tasks
-from multihead.attention_maps import Choice
 from multihead.cli import _console, _directions, _options, _page
 from multihead.cli._effect import refuse_options
 from multihead.cli._shades import shades
 from multihead.errors import UserError
 from multihead.inspect.figures import METADATA
+from multihead.inspect.maps import Choice
 from multihead.inspect.page import PageOptions
 from multihead.run import files
 from multihead.tasks.inspection import EVERY_CHOICE, Inspection, InspectionRequest

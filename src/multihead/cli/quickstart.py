@@ -23,19 +23,19 @@ from multihead.cli._counting import counted
 from multihead.cli._shades import shades
 from multihead.cli.train import summary
 from multihead.errors import UserError
-from multihead.generation import Translator
 from multihead.inspect import heatmap, terminal_curves
 from multihead.recipe import SECTION_NAMES, Recipe, model_kinds, tasks
 from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.system import plugins
+from multihead.tasks.translation.compare import alignment
+from multihead.tasks.translation.evaluate import Evaluation, evaluate, test_sets
+from multihead.tasks.translation.lines import Translator
+from multihead.tasks.translation.without_effect import refuse_keys, refuse_without_effect
 from multihead.text import numbers
-from multihead.workflows.compare import alignment
 from multihead.workflows.equal_size import settings_of_equal_size
-from multihead.workflows.evaluate import Evaluation, evaluate, test_sets
 from multihead.workflows.progress_display import ProgressDisplay
 from multihead.workflows.train import train
-from multihead.workflows.without_effect import refuse_keys, refuse_without_effect
 
 Pair = Literal["de-en", "ko-en"]  # text.numbers.PAIRS
 EXAMPLE: dict[Pair, tuple[str, str]] = {

@@ -30,8 +30,6 @@ from multihead.cli import _console, _options
 from multihead.cli._effect import SEARCH_OF_THE_BEST
 from multihead.cli._searching import Precision, search_settings
 from multihead.errors import UserError
-from multihead.generation.loading import load_translator
-from multihead.generation.text_translator import TextTranslator
 from multihead.serve.access import Keys, Rate
 from multihead.serve.app import Serving, application
 from multihead.serve.connections import BACKLOG, IDLE_SECONDS, timed_protocol
@@ -44,9 +42,11 @@ from multihead.serve.metrics import Metrics
 from multihead.serve.queued import QueuedTranslator
 from multihead.serve.service import Direction, Service
 from multihead.system import memory
+from multihead.tasks.translation.lines.loading import load_translator
+from multihead.tasks.translation.texts.text_translator import TextTranslator
+from multihead.tasks.translation.without_effect import refuse_other_methods
 from multihead.text.terms import Glossary
 from multihead.workflows.translating_documents import Request, translate_document
-from multihead.workflows.without_effect import refuse_other_methods
 
 GRACE = 30
 """Seconds for pending requests after Ctrl-C."""

@@ -51,15 +51,15 @@ from multihead.cli._translating_document import (
 from multihead.cli._translating_lines import ByLine, BySentence
 from multihead.cli._writing import same_file, write
 from multihead.errors import UserError
-from multihead.generation.loading import load_translator
-from multihead.generation.text_translator import TextTranslator
-from multihead.generation.translation import Output, Translation
 from multihead.recipe.settings import SearchSettings
 from multihead.system import memory
+from multihead.tasks.translation.lines.loading import load_translator
+from multihead.tasks.translation.lines.translation import Output, Translation
+from multihead.tasks.translation.texts.text_translator import TextTranslator
+from multihead.tasks.translation.without_effect import refuse_other_methods, without_effect
 from multihead.text.corpus import read_lines
 from multihead.text.terms import Glossary
 from multihead.workflows.translating_documents import Request, default_output
-from multihead.workflows.without_effect import refuse_other_methods, without_effect
 
 CHUNK = 1000
 """Number of lines translated together: enough to sort them by length, few enough for early output. It divides

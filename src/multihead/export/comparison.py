@@ -15,10 +15,10 @@ from typing import Protocol
 
 from multihead.data.pairs import read_pairs
 from multihead.errors import UserError
-from multihead.generation import Translation, Translator
 from multihead.recipe.settings import SearchSettings
 from multihead.run import Run
 from multihead.scores.bleu import bleu
+from multihead.tasks.translation.lines import Translation, Translator
 
 NAME = "comparison.json"
 SENTENCES = 500

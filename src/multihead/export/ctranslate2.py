@@ -24,7 +24,6 @@ from multihead.errors import UserError
 from multihead.export import comparison
 from multihead.export.folder import refuse_used, write_folder
 from multihead.export.script import add_script
-from multihead.generation.line_translator import DEFAULT_LIMIT
 from multihead.nn.description import (
     AttentionSpec,
     EncoderDecoderSpec,
@@ -38,6 +37,7 @@ from multihead.nn.description import (
     describe,
 )
 from multihead.run import Run
+from multihead.tasks.translation.lines.line_translator import DEFAULT_LIMIT
 from multihead.text.tokenizer import Tokenizer
 
 Quantization = Literal[

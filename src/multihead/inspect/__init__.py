@@ -2,15 +2,11 @@
 
 from multihead.inspect.curves import draw_curves
 from multihead.inspect.heatmap import heatmap
-from multihead.inspect.recording import Recording, inspect_sentence, record_sentence
 from multihead.inspect.sparklines import sparkline, terminal_curves
 
 __all__ = [
-    "Recording",
     "draw_curves",
     "heatmap",
-    "inspect_sentence",
-    "record_sentence",
     "sparkline",
     "terminal_curves",
 ]

@@ -14,10 +14,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Self
 
-from multihead.generation.translation import Translation
 from multihead.recipe.settings import SearchSettings
 from multihead.search.phrase import Phrase
 from multihead.search.plain import StoppedError, stop_when
+from multihead.tasks.translation.lines.translation import Translation
 
 Forced = tuple[str, Sequence[Phrase]]
 """Prefix of a translation, and phrases that it must contain."""

@@ -12,12 +12,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from multihead.errors import UserError
-from multihead.generation.text_translator import TextTranslator
 from multihead.serve.handling import Handling, document_path, while_connected
 from multihead.serve.queued import Ticket
 from multihead.serve.refusal import RefusedError
 from multihead.serve.request import TRANSLATE, language, one_text, parse_request, refuse_unknown
 from multihead.serve.service import Direction, detected, for_request
+from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text import identify
 from multihead.text.languages import language as language_named
 

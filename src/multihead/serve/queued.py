@@ -7,15 +7,15 @@ from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as WaitingTimeoutError
 from typing import Any, Self
 
-from multihead.attention_maps.records import AttentionRecord
-from multihead.generation.batching import SourceLine
-from multihead.generation.line_translator import LineTranslator
-from multihead.generation.translation import Translation
+from multihead.inspect.maps.records import AttentionRecord
 from multihead.recipe.settings import SearchSettings
 from multihead.search.outputs import Hypothesis
 from multihead.search.phrase import Phrase
 from multihead.serve.fair_queue import DeadlineError, FairQueue, Forced, Work
 from multihead.system.progress import OnCount
+from multihead.tasks.translation.lines.batching import SourceLine
+from multihead.tasks.translation.lines.line_translator import LineTranslator
+from multihead.tasks.translation.lines.translation import Translation
 
 
 class Ticket:

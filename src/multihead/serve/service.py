@@ -13,13 +13,13 @@ from multihead_documents.reading import Text
 from multihead_documents.web.html import Page
 
 from multihead.errors import UserError
-from multihead.generation.text_results import SentenceTranslation, TextTranslation
-from multihead.generation.text_translator import TextTranslator
 from multihead.recipe.settings import SearchSettings
 from multihead.serve.fair_queue import BusyError, DeadlineError, FairQueue
 from multihead.serve.queued import QueuedTranslator, Ticket
 from multihead.serve.refusal import RefusedError
 from multihead.serve.request import Format
+from multihead.tasks.translation.texts.text_results import SentenceTranslation, TextTranslation
+from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text import identify
 from multihead.text.languages import closest
 from multihead.text.terms import Glossary

@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from multihead_documents.splice import Span
 
-from multihead.attention_maps import sentence
-from multihead.generation.batching import SourceLine
-from multihead.generation.carrying import Line
-from multihead.generation.line_translator import LineTranslator
-from multihead.generation.searching import collate_sources
-from multihead.generation.text_layout import Unit
+from multihead.inspect.maps import sentence
 from multihead.recipe.settings import SearchSettings
+from multihead.tasks.translation.lines.batching import SourceLine
+from multihead.tasks.translation.lines.line_translator import LineTranslator
+from multihead.tasks.translation.lines.searching import collate_sources
+from multihead.tasks.translation.texts.carrying import Line
+from multihead.tasks.translation.texts.text_layout import Unit
 from multihead.text.lexicon import Lexicon
 from multihead.text.placeholders import Table
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from multihead.attention_maps import Alignment
 from multihead.errors import UserError
+from multihead.inspect.maps import Alignment
 from multihead.inspect.page import Page, PageOptions
 
 

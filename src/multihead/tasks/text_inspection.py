@@ -2,12 +2,13 @@
 
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 
 from torch import nn
 
-from multihead.attention_maps import Alignment, align_self
 from multihead.inspect import heatmap
-from multihead.inspect.page import Page, SequenceExploration, as_json, explore_text, make_page
+from multihead.inspect.maps import Alignment, align_self
+from multihead.inspect.page import Page, PageOptions, SequenceExploration, as_json, explore_text, make_page
 from multihead.inspect.page.packing import Json
 from multihead.inspect.text_inspection import TextInspection
 from multihead.tasks.inspection import Inspection, InspectionRequest
@@ -47,3 +48,23 @@ def inspection(
         heatmap(alignment(), path)
 
     return Inspection(page, numbers, draw, alignment)
+
+
+class _TextModel(Protocol):
+    @property
+    def model(self) -> nn.Module: ...
+    @property
+    def tokenizer(self) -> Tokenizer: ...
+
+
+def text_page(loaded: _TextModel, inspection: TextInspection, kind: Json, full: bool) -> Page:
+    """Return the page of a model's attention over a text.
+
+    Args:
+        loaded: the model with its tokenizer.
+        inspection: the text with the recorded attention.
+        kind: kind of self-attention, from ``inspect.page.kinds``.
+        full: embed everything, whatever the size.
+    """
+    options = PageOptions(full=full)
+    return make_page(explore_text(inspection, loaded.model, loaded.tokenizer, kind, options))

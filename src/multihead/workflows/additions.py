@@ -8,11 +8,11 @@ from multihead.data.pairs import Pair, read_pairs
 from multihead.data.prepare import prepare
 from multihead.data.selection import TRAIN, VALID, select
 from multihead.errors import UserError
-from multihead.generation import Translator
 from multihead.recipe import Recipe
 from multihead.recipe.settings import DataSettings, Settings
 from multihead.run import Run, files
 from multihead.system.addresses import absolute
+from multihead.tasks.translation.lines import Translator
 from multihead.training import Outcome
 from multihead.workflows.progress_display import ProgressDisplay, reasons
 from multihead.workflows.resolve_recipe import resolve_recipe

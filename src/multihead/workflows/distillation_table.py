@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from multihead.generation import Translator
 from multihead.run import Run
 from multihead.run.names import WEIGHTS
 from multihead.system.progress import OnProgress
-from multihead.workflows.evaluate import TestSet, compare, evaluate, read_test_set
+from multihead.tasks.translation.evaluate import TestSet, compare, evaluate, read_test_set
+from multihead.tasks.translation.lines import Translator
 from multihead.workflows.new_model import size_of
 
 VALIDATION = "validation"

@@ -14,7 +14,6 @@ from typing import Any
 from multihead import recipe as recipes
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
-from multihead.generation import Translator
 from multihead.recipe import Recipe
 from multihead.recipe.settings import DataSettings, SearchSettings, Settings
 from multihead.run import Run, files
@@ -22,6 +21,7 @@ from multihead.run.names import WEIGHTS
 from multihead.scores.bleu import sentence_bleu
 from multihead.system.addresses import is_address, located
 from multihead.system.progress import OnProgress
+from multihead.tasks.translation.lines import Translator
 from multihead.text.corpus import read_pairs
 from multihead.text.lines import read_lines
 from multihead.workflows.additions import CORPUS, plain_copy

@@ -16,15 +16,15 @@ from pathlib import Path
 
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
-from multihead.generation import Translator
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.run import files
 from multihead.system import disk
 from multihead.system.addresses import located
+from multihead.tasks.translation.evaluate import Evaluation, TestSet, evaluate, read_test_set
+from multihead.tasks.translation.lines import Translator
 from multihead.text.corpus import read_lines
 from multihead.workflows.additions import CORPUS, Corpus, plain_copy, train_part, turned, way, without_files
-from multihead.workflows.evaluate import Evaluation, TestSet, evaluate, read_test_set
 from multihead.workflows.progress_display import ProgressDisplay
 from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.resumable_translation import Blocks

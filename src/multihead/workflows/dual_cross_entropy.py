@@ -17,8 +17,8 @@ from multihead.data.cleaning.lexical import log_odds
 from multihead.data.cleaning.verdicts import DOUBTFUL, REASONS, Judgement
 from multihead.data.hashes import sentence_hash
 from multihead.errors import UserError
-from multihead.generation import Translator
 from multihead.run import files
+from multihead.tasks.translation.lines import Translator
 from multihead.workflows.additions import train_part
 from multihead.workflows.progress_display import ProgressDisplay
 from multihead.workflows.synthesis import weights_hash

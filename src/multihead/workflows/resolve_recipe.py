@@ -9,6 +9,7 @@ from multihead.recipe import Recipe, model_kinds
 from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.system.addresses import absolute
+from multihead.tasks.translation.without_effect import refuse_keys, refuse_without_effect
 from multihead.workflows.suggest import (
     MUON_RATE_FACTOR,
     Asked,
@@ -18,7 +19,6 @@ from multihead.workflows.suggest import (
     suggest_settings,
 )
 from multihead.workflows.suggested_recipe import MOST_STEPS, Files, languages, rereadable, suggested
-from multihead.workflows.without_effect import refuse_keys, refuse_without_effect
 
 DURATION_KEYS = ("training.steps", "training.warmup_steps", "validation.every")
 """Settings that depend on the number of updates, which depends on the size of the corpus.

@@ -10,11 +10,11 @@ from typing import Any
 from multihead.data.added import MANIFEST
 from multihead.data.hashes import file_sha256, sentence_hash
 from multihead.errors import UserError
-from multihead.generation import Translator
 from multihead.recipe.settings import SearchSettings
 from multihead.run import Run, files
 from multihead.run.names import WEIGHTS
 from multihead.system.progress import OnProgress
+from multihead.tasks.translation.lines import Translator
 from multihead.text.corpus import read_lines
 from multihead.text.languages import canonical, known
 from multihead.text.perturb import permuted, perturb

@@ -11,7 +11,6 @@ from torch import nn
 
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
-from multihead.generation.recording import record_run
 from multihead.inspect.curves import draw_curves
 from multihead.inspect.report import AlignedSentence, training_page
 from multihead.recipe import Recipe, recipe_hash, refuse_at_once, resumed, with_horizon
@@ -23,6 +22,7 @@ from multihead.run.following import FollowingRun
 from multihead.run.names import WEIGHTS
 from multihead.system import hardware, parallel
 from multihead.tasks.base import TaskSetup, setup
+from multihead.tasks.translation.lines.recording import record_run
 from multihead.training import Observer as TrainingObserver
 from multihead.training import Outcome, Training, space
 from multihead.training.longer import go_back

@@ -13,13 +13,13 @@ from multihead_documents.document import languages_match
 from multihead_documents.markup import faults
 
 from multihead.errors import UserError
-from multihead.generation.text_results import TextTranslation
-from multihead.generation.text_translator import TextTranslator
 from multihead.recipe.settings import SearchSettings
 from multihead.run.names import MODEL, WEIGHTS
 from multihead.run.seal import identity as version
 from multihead.system import disk
 from multihead.system.progress import OnCount
+from multihead.tasks.translation.texts.text_results import TextTranslation
+from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text.terms import Glossary
 from multihead.workflows.document_journal import Journal, read, spelled
 from multihead.workflows.translation_memory import Memory

@@ -22,9 +22,9 @@ from multihead.export.folder import refuse_used, write_folder
 from multihead.export.onnx import graphs
 from multihead.export.onnx.graph import library
 from multihead.export.script import search_settings
-from multihead.generation.line_translator import DEFAULT_LIMIT
 from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
 from multihead.run import Run
+from multihead.tasks.translation.lines.line_translator import DEFAULT_LIMIT
 
 SCRIPT = Path(__file__).with_name("translate_script.py")
 """Copied into each export as translate.py."""

@@ -13,14 +13,14 @@ from multihead.engines.transformer import LaidOutTransformer
 from multihead.errors import UserError
 from multihead.export.page import expressible, vocabulary, weights
 from multihead.export.page.reference import Reference, available
-from multihead.generation.directions import Directions
-from multihead.generation.line_translator import DEFAULT_LIMIT
 from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
 from multihead.run import Run
 from multihead.search.consistency import example, inconsistency, warn
 from multihead.search.constraints import Banned
 from multihead.search.greedy import greedy
 from multihead.search.request import Limits
+from multihead.tasks.translation.lines.directions import Directions
+from multihead.tasks.translation.lines.line_translator import DEFAULT_LIMIT
 from multihead.text.tagged import tags_of
 from multihead.text.tokenizer import Tokenizer
 

@@ -1,19 +1,15 @@
 """Interactive HTML page of one inspection: a single file that works offline."""
 
 from multihead.inspect.page.html import make_page
-from multihead.inspect.page.json_export import as_json, numbers_as_json
+from multihead.inspect.page.json_export import as_json
 from multihead.inspect.page.sequence import PageOptions, SequenceExploration, explore_text
 from multihead.inspect.page.shell import Page
-from multihead.inspect.page.translation import Exploration, explore
 
 __all__ = [
-    "Exploration",
     "Page",
     "PageOptions",
     "SequenceExploration",
     "as_json",
-    "explore",
     "explore_text",
     "make_page",
-    "numbers_as_json",
 ]

@@ -5,37 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from multihead.attention_maps import AttentionRecord, Sentence
+from multihead.inspect.maps import AttentionRecord, Sentence
 from multihead.inspect.page.packing import Json
-from multihead.inspect.page.translation import Exploration
-
-
-def numbers_as_json(exploration: Exploration) -> str:
-    """Return the beam search and the attention of every hypothesis on the page as JSON.
-
-    Weights are indexed [head][query][key] and rounded to six decimals.
-    """
-    content = exploration.content
-    listed = {
-        "run": content["run"],
-        "caution": content["caution"],
-        "source": {"text": content["sentence"], **tokens_as_json(exploration.recordings[0].source)},
-        "hypotheses": [
-            {
-                "text": shown["text"],
-                "score": shown["score"],
-                "log_probability": shown["sum"],
-                "read": tokens_as_json(recording.read),
-                "target": tokens_as_json(recording.target),
-                "attention": attention_as_json(recording.records),
-            }
-            # Hypotheses without a recording appear in the search tree only.
-            for shown, recording in zip(content["hypotheses"], exploration.recordings, strict=False)
-        ],
-        "search": content["tree"],
-        "neighbours": content["neighbours"],
-    }
-    return as_json(listed)
 
 
 def as_json(listed: Json) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from multihead.attention_maps import Alignment
+from multihead.inspect.maps import Alignment
 from multihead.recipe.values import spelled
 from multihead.run import Run
 from multihead.scores import Comparison, LengthBucket

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from multihead.attention_maps.alignment import CAUTION
+from multihead.inspect.maps.alignment import CAUTION
 from multihead.inspect.page.shell import Page
 from multihead.inspect.report.content import AlignedSentence, Event, RunFacts, facts
 from multihead.inspect.report.curves import of_one

@@ -1,8 +1,8 @@
 """Inspection of a text classifier's attention."""
 
 from multihead.inspect.page.kinds import BIDIRECTIONAL
-from multihead.inspect.text_inspection import inspect_classification
 from multihead.run import Run
+from multihead.tasks.classification.attention import inspect_classification
 from multihead.tasks.classification.text_classifier import TextClassifier
 from multihead.tasks.inspection import Inspection, InspectionRequest
 from multihead.tasks.text_inspection import inspection

@@ -9,16 +9,16 @@ import numpy as np
 import torch
 from torch import nn
 
-from multihead.attention_maps.calls import evaluating
 from multihead.data.plan import batch_by_length
 from multihead.data.text_batches import Parts, as_input, truncated
 from multihead.errors import UserError
-from multihead.generation.rows_alone import RowsAlone
+from multihead.inspect.maps.calls import evaluating
 from multihead.run import Run
 from multihead.scores.classes import ClassScores, class_scores
 from multihead.system import hardware
 from multihead.system.hardware import Precision
 from multihead.tasks.masked.texts import encode_parts
+from multihead.tasks.rows_alone import RowsAlone
 from multihead.text.tables import Example
 from multihead.text.tokenizer import Tokenizer
 

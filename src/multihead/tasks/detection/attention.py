@@ -8,9 +8,9 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from multihead.attention_maps import record_cross
 from multihead.data.images.opening import open_picture
 from multihead.errors import UserError
+from multihead.inspect.maps import record_cross
 from multihead.tasks.detection.detections import QueryMap
 from multihead.tasks.detection.detector import DetectedObject, Detector
 from multihead.tasks.detection.objects import letterboxed

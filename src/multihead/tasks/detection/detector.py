@@ -10,16 +10,16 @@ import torch
 from PIL import Image
 from torch import nn
 
-from multihead.attention_maps.calls import evaluating
 from multihead.data.images.opening import Pixels, open_picture
 from multihead.errors import UserError
-from multihead.generation.rows_alone import RowsAlone
+from multihead.inspect.maps.calls import evaluating
 from multihead.run import Run
 from multihead.scores.detection import Detections, DetectionScores, Truth, detection_scores
 from multihead.system import hardware
 from multihead.system.hardware import Precision
 from multihead.tasks.detection.coco import CocoSet
 from multihead.tasks.detection.objects import GeneratedScenes, letterboxed
+from multihead.tasks.rows_alone import RowsAlone
 
 BATCH = 32
 """Pictures computed together."""

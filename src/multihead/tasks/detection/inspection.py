@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from multihead.attention_maps import Alignment, Token
-from multihead.attention_maps.alignment import CAUTION
 from multihead.errors import UserError
+from multihead.inspect.maps import Alignment, Token
+from multihead.inspect.maps.alignment import CAUTION
 from multihead.inspect.page import Page
 from multihead.inspect.report.markup import Markup, tag
 from multihead.inspect.report.parts import card, report

@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from multihead.attention_maps import AttentionRecord, Sentence, Token, record_sequence, sentence
-from multihead.attention_maps.alignment import mutual_information
 from multihead.data.images.opening import Pixels, fitted, open_picture
+from multihead.inspect.maps import AttentionRecord, Sentence, Token, record_sequence, sentence
+from multihead.inspect.maps.alignment import mutual_information
 from multihead.tasks.drawing.image_generator import ImageGenerator
 from multihead.tasks.drawing.settings import SearchSettings
 

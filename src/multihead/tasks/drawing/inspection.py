@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from multihead.attention_maps import Alignment, Choice, Token
-from multihead.attention_maps.alignment import CAUTION, combine
-from multihead.attention_maps.self_alignment import resolve
+from multihead.inspect.maps import Alignment, Choice, Token
+from multihead.inspect.maps.alignment import CAUTION, combine
+from multihead.inspect.maps.self_alignment import resolve
 from multihead.inspect.overlays import Panel, overlays
 from multihead.inspect.page import Page, SequenceExploration, as_json, make_page
 from multihead.run import Run

@@ -1,18 +1,18 @@
 """Page content for an image generated from a caption."""
 
-from multihead.attention_maps import Choice
-from multihead.attention_maps.alignment import CAUTION
-from multihead.attention_maps.self_alignment import resolve
+from multihead.inspect.maps import Choice
+from multihead.inspect.maps.alignment import CAUTION
+from multihead.inspect.maps.self_alignment import resolve
 from multihead.inspect.page import packing
 from multihead.inspect.page.flow import flow
-from multihead.inspect.page.image import as_list, picture
 from multihead.inspect.page.json_export import attention_as_json, tokens_as_json
 from multihead.inspect.page.kinds import DRAWING
+from multihead.inspect.page.limits import MAX_BYTES
 from multihead.inspect.page.packing import Json
 from multihead.inspect.page.sequence import PageOptions, SequenceExploration, sequence_content
-from multihead.inspect.page.translation import MAX_BYTES
 from multihead.inspect.phrases import phrase
 from multihead.tasks.drawing.attention import DrawingInspection
+from multihead.tasks.pictures.page import as_list, picture
 
 DEFAULTS = PageOptions()
 

@@ -1,9 +1,9 @@
 """Inspection of a language model's attention."""
 
 from multihead.inspect.page.kinds import CAUSAL
-from multihead.inspect.text_inspection import inspect_text
 from multihead.run import Run
 from multihead.tasks.inspection import Inspection, InspectionRequest
+from multihead.tasks.language.attention import inspect_text
 from multihead.tasks.language.text_generator import TextGenerator
 from multihead.tasks.text_inspection import inspection
 

@@ -7,9 +7,9 @@ from typing import Any, Protocol, Self, cast
 import torch
 from torch import Tensor, nn
 
-from multihead.attention_maps.calls import evaluating
 from multihead.batch import Source
 from multihead.errors import UserError
+from multihead.inspect.maps.calls import evaluating
 from multihead.run import Run
 from multihead.search.consistency import text_inconsistency, warn
 from multihead.search.distribution import log_normaliser

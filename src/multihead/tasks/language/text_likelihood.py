@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from multihead.attention_maps.calls import evaluating
 from multihead.errors import UserError
+from multihead.inspect.maps.calls import evaluating
 from multihead.nn.losses import validated
 from multihead.run import Run
 from multihead.system import hardware

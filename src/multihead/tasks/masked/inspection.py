@@ -1,10 +1,10 @@
 """Inspection of a masked language model's attention."""
 
 from multihead.inspect.page.kinds import BIDIRECTIONAL
-from multihead.inspect.text_inspection import inspect_masked_text
 from multihead.run import Run
 from multihead.system import hardware
 from multihead.tasks.inspection import Inspection, InspectionRequest
+from multihead.tasks.masked.attention import inspect_masked_text
 from multihead.tasks.masked.mask_filler import MaskFiller
 from multihead.tasks.text_inspection import inspection
 

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from multihead.attention_maps.calls import evaluating
 from multihead.data.text_batches import as_input
 from multihead.errors import UserError
+from multihead.inspect.maps.calls import evaluating
 from multihead.run import Run
 from multihead.system import hardware
 from multihead.system.hardware import Precision

@@ -12,9 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from multihead.attention_maps.calls import evaluating
 from multihead.data.text_batches import SPECIALS, evaluation_batches
 from multihead.errors import UserError
+from multihead.inspect.maps.calls import evaluating
 from multihead.nn.losses import validated
 from multihead.run import Run
 from multihead.system import hardware

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from multihead.attention_maps import AttentionRecord, Sentence, Token, record_sequence, rollout
 from multihead.data.images.opening import Pixels, fitted, open_picture
 from multihead.errors import UserError
+from multihead.inspect.maps import AttentionRecord, Sentence, Token, record_sequence, rollout
 from multihead.inspect.text_inspection import TOP_K, Predictions
 from multihead.tasks.pictures.picture_classifier import PictureClassifier
 

@@ -3,15 +3,15 @@
 from functools import cache
 from pathlib import Path
 
-from multihead.attention_maps import Alignment, Token
-from multihead.attention_maps.alignment import CAUTION
+from multihead.inspect.maps import Alignment, Token
+from multihead.inspect.maps.alignment import CAUTION
 from multihead.inspect.overlays import Panel, overlays
 from multihead.inspect.page import Page, SequenceExploration, as_json, make_page
-from multihead.inspect.page.image import explore_image
 from multihead.run import Run
 from multihead.system import hardware
 from multihead.tasks.inspection import Inspection, InspectionRequest
 from multihead.tasks.pictures.attention import inspect_image
+from multihead.tasks.pictures.page import explore_image
 from multihead.tasks.pictures.picture_classifier import PictureClassifier
 
 ROLLOUT = "Attention rollout (Abnar and Zuidema 2020)"

@@ -13,11 +13,11 @@ from torch import Tensor, nn
 
 from multihead.data.images.listing import Listing
 from multihead.data.images.opening import Form, fitted, open_picture
-from multihead.generation.rows_alone import RowsAlone
 from multihead.run import Run
 from multihead.scores.classes import ClassScores, class_scores
 from multihead.system import hardware
 from multihead.tasks.pictures.prepare import numbers_of
+from multihead.tasks.rows_alone import RowsAlone
 
 BATCH = 64
 """Pictures in a batch."""

@@ -4,12 +4,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from multihead.attention_maps import Alignment, Sentence, Token, align_self, record_sequence
-from multihead.attention_maps.alignment import CAUTION
-from multihead.attention_maps.self_alignment import resolve
 from multihead.data.images.opening import SUFFIXES
 from multihead.errors import UserError
 from multihead.inspect import heatmap
+from multihead.inspect.maps import Alignment, Sentence, Token, align_self, record_sequence
+from multihead.inspect.maps.alignment import CAUTION
+from multihead.inspect.maps.self_alignment import resolve
 from multihead.inspect.page import Page, SequenceExploration, as_json, make_page
 from multihead.inspect.page.flow import flow
 from multihead.inspect.page.json_export import attention_as_json, tokens_as_json

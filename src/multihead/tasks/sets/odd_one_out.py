@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from multihead.attention_maps.calls import evaluating
 from multihead.data.images.listing import Listing
 from multihead.data.images.opening import Form, fitted, open_picture
 from multihead.errors import UserError
+from multihead.inspect.maps.calls import evaluating
 from multihead.run import Run
 from multihead.system import hardware, randomness
 from multihead.tasks.pictures.prepare import class_names, numbers_of

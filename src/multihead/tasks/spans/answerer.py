@@ -9,15 +9,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from multihead.attention_maps.calls import evaluating
 from multihead.data.plan import batch_by_length
 from multihead.data.text_batches import as_input
 from multihead.errors import UserError
-from multihead.generation.rows_alone import RowsAlone
+from multihead.inspect.maps.calls import evaluating
 from multihead.models.bert_spans import best_spans
 from multihead.run import Run
 from multihead.system import hardware
 from multihead.system.hardware import Precision
+from multihead.tasks.rows_alone import RowsAlone
 from multihead.tasks.spans.answer_scores import AnswerScores, answer_scores
 from multihead.tasks.spans.question_tables import Question, shortened
 from multihead.tasks.spans.question_windows import Encoded, Window, encode_question, window_parts, windows

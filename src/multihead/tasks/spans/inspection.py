@@ -2,10 +2,10 @@
 
 from multihead.errors import UserError
 from multihead.inspect.page.kinds import BIDIRECTIONAL
-from multihead.inspect.text_inspection import inspect_answer
 from multihead.run import Run
 from multihead.tasks.inspection import Inspection, InspectionRequest
 from multihead.tasks.spans.answerer import Answerer
+from multihead.tasks.spans.attention import inspect_answer
 from multihead.tasks.text_inspection import inspection
 
 

@@ -1,9 +1,9 @@
 """Inspection of a tagger's attention."""
 
 from multihead.inspect.page.kinds import BIDIRECTIONAL
-from multihead.inspect.text_inspection import inspect_tagging
 from multihead.run import Run
 from multihead.tasks.inspection import Inspection, InspectionRequest
+from multihead.tasks.tagging.attention import inspect_tagging
 from multihead.tasks.tagging.tagger import Tagger
 from multihead.tasks.text_inspection import inspection
 

@@ -9,14 +9,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from multihead.attention_maps.calls import evaluating
 from multihead.data.plan import batch_by_length
 from multihead.errors import UserError
-from multihead.generation.rows_alone import RowsAlone
+from multihead.inspect.maps.calls import evaluating
 from multihead.run import Run
 from multihead.scores.classes import ClassScores, class_scores
 from multihead.system import hardware
 from multihead.system.hardware import Precision
+from multihead.tasks.rows_alone import RowsAlone
 from multihead.tasks.tagging.conll import TaggedSentence
 from multihead.tasks.tagging.span_scores import SpanScores, are_spans, span_scores
 from multihead.tasks.tagging.tagged import Encoded, encode_words, tagged_batch

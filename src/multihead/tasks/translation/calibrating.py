@@ -6,9 +6,9 @@ from torch import nn
 
 from multihead.data.batches import Pairs
 from multihead.data.word_pairs import sample
-from multihead.generation.calibration import fit, piece_rates, raw_scores
-from multihead.generation.confidence import NAME
 from multihead.recipe.settings import SearchSettings
+from multihead.tasks.translation.texts.calibration import fit, piece_rates, raw_scores
+from multihead.tasks.translation.texts.confidence import NAME
 from multihead.tasks.translation.validation import Validator
 from multihead.text.casing import NAME as CASING
 from multihead.text.casing import Casing

@@ -25,13 +25,13 @@ from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
 from multihead.tasks.translation import of_corpora
 from multihead.tasks.translation.calibrating import calibration_files, changed, word_files
+from multihead.tasks.translation.evaluate import read_test_set
 from multihead.tasks.translation.streaming import marking, stream_settings
 from multihead.tasks.translation.validation import Validator
 from multihead.tasks.translation.vocabulary_line import vocabulary_line
 from multihead.text.bpe_dropout import check_dropout
 from multihead.text.corpus import remarks
 from multihead.text.tokenizer import Tokenizer
-from multihead.workflows.evaluate import read_test_set
 
 
 def setup(

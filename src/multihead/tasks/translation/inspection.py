@@ -4,12 +4,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from multihead.attention_maps import Alignment, align
-from multihead.generation import Translator
-from multihead.inspect import heatmap, record_sentence
-from multihead.inspect.page import Exploration, Page, explore, make_page, numbers_as_json
+from multihead.inspect import heatmap
+from multihead.inspect.maps import Alignment, align
+from multihead.inspect.page import Page, make_page
 from multihead.run import Run
 from multihead.tasks.inspection import Inspection, InspectionRequest
+from multihead.tasks.translation.attention import record_sentence
+from multihead.tasks.translation.lines import Translator
+from multihead.tasks.translation.page import Exploration, explore, numbers_as_json
 
 
 def inspect(run: Run, request: InspectionRequest) -> Inspection:

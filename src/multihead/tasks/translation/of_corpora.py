@@ -20,12 +20,12 @@ from multihead.run import Run
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
 from multihead.tasks.translation.calibrating import calibration_files, changed, word_files
-from multihead.tasks.translation.directions import DirectionsValidator
+from multihead.tasks.translation.direction_validation import DirectionsValidator
+from multihead.tasks.translation.evaluate import read_test_set
 from multihead.tasks.translation.streaming import marking, stream_settings
 from multihead.tasks.translation.vocabulary_line import vocabulary_line
 from multihead.text.bpe_dropout import check_dropout
 from multihead.text.corpus import remarks
-from multihead.workflows.evaluate import read_test_set
 
 
 def setup(

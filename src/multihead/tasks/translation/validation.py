@@ -8,7 +8,6 @@ from torch import nn
 
 from multihead.data.batches import PairList, sequential_batches
 from multihead.data.prepare import Prepared
-from multihead.generation import Translator
 from multihead.inspect.report import AlignedSentence
 from multihead.nn.losses import validated
 from multihead.recipe import Recipe
@@ -16,8 +15,9 @@ from multihead.recipe.settings import Settings
 from multihead.recipe.settings.translation import ValidationSettings
 from multihead.scores import bleu, character_error_rate, chrf, exact_match, word_error_rate
 from multihead.system import hardware
+from multihead.tasks.translation.compare import alignment
+from multihead.tasks.translation.lines import Translator
 from multihead.training import Validation
-from multihead.workflows.compare import alignment
 
 MAPS, MIN_WORDS, MAX_WORDS = 3, 3, 14
 """Number of sentences with attention maps in the report, and their least and greatest number of words."""

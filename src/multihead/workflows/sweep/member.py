@@ -18,7 +18,6 @@ from multihead import recipe as recipes
 from multihead.data.hashes import file_sha256
 from multihead.data.images.listing import Listing, listed
 from multihead.errors import UserError
-from multihead.generation import Translator
 from multihead.recipe import Recipe, recipe_hash
 from multihead.recipe.settings import Settings
 from multihead.run import Run
@@ -26,8 +25,9 @@ from multihead.scores import by_length
 from multihead.system import disk
 from multihead.system.safe_parsing import parse_json
 from multihead.tasks.pictures.picture_classifier import PictureClassifier
+from multihead.tasks.translation.evaluate import Evaluation, evaluate, test_sets
+from multihead.tasks.translation.lines import Translator
 from multihead.training import Outcome
-from multihead.workflows.evaluate import Evaluation, evaluate, test_sets
 from multihead.workflows.train import train
 
 RESULT = "result.json"

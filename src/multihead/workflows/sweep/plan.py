@@ -44,7 +44,7 @@ from multihead.recipe.built_in import sweeps as builtin
 from multihead.recipe.settings import Settings
 from multihead.system import disk
 from multihead.system.safe_parsing import parse_toml
-from multihead.workflows.without_effect import refuse_without_effect
+from multihead.tasks.translation.without_effect import refuse_without_effect
 
 SWEEP_KEYS, MEMBER_KEYS = (
     ("name", "recipe", "base", "set", "members", "grid", "plot", "cost"),

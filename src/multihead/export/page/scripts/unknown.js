@@ -1,4 +1,4 @@
-// What stands for unknown tokens of an output: source words, as multihead.generation.unknown chooses them.
+// What stands for unknown tokens of an output: source words, as multihead.tasks.translation.lines.unknown chooses them.
 
 /** The words of a text as they are typed, one for each of its token ids. */
 function wordsOfTokens(tokenizer, text) {

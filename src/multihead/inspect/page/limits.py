@@ -1,0 +1,10 @@
+"""Limits and defaults of a page of attention."""
+
+from multihead.attention_maps import Choice
+
+DEFAULT_CHOICE = Choice()
+"""The most informative layer, with all its heads combined."""
+MAX_TOKENS = 300
+"""Number of tokens shown per sequence, unless ``full``."""
+MAX_BYTES, MAX_OTHER_BYTES = 20_000_000, 1_200_000
+"""Size limits for the weights of the first hypothesis, and for those of all others together."""

@@ -1,0 +1,52 @@
+"""Translators as ``multihead.load`` returns them, with PyTorch or by the native kernels alone."""
+
+from pathlib import Path
+from typing import Self
+
+from multihead.inspect.page import Page, make_page
+from multihead.system.hardware import Precision
+from multihead.tasks.loaded import ListsMethods
+from multihead.tasks.translation.lines import Translator
+from multihead.tasks.translation.page import explore
+from multihead.tasks.translation.text_methods import TextMethods
+
+
+class LoadedTranslator(ListsMethods, TextMethods, Translator):
+    """Translator, or an ensemble of several, with inspection of its attention."""
+
+    @classmethod
+    def load(cls, *folders: str | Path, device: str = "auto", precision: Precision = "auto") -> Self:
+        """Load a run, or several as an ensemble; see :meth:`Translator.load`."""
+        loaded = super().load(*folders, device=device, precision=precision)
+        loaded.folders = tuple(map(str, folders))
+        return loaded
+
+    def __repr__(self) -> str:
+        parameters = sum(weight.numel() for model in self.models for weight in model.parameters())
+        if self.directions is not None:
+            way = f", {self.directions}" if self.asked is None else f", to {self.asked.target}"
+        else:
+            texts = self._texts()
+            known = texts.source_language and texts.target_language
+            way = f", {texts.source_language}-{texts.target_language}" if known else ""
+        models = f"{len(self.models)} models, " if len(self.models) > 1 else ""
+        runs = ", ".join(self.folders)
+        return f"<Translator {runs}{way}: {models}{parameters:,} parameters on {self.device}>"
+
+    def inspect(
+        self, text: str, target: str | None = None, *, full: bool = False, to: str | None = None
+    ) -> Page:
+        """Return a page of the model's attention for a sentence; a notebook displays it inline.
+
+        Args:
+            text: the source sentence.
+            target: a translation to show first, before the model's own.
+            full: embed everything, whatever the size.
+            to: target language, for a model of several directions.
+
+        Raises:
+            UserError: the translator is an ensemble; the sentence is empty or too long; see ``toward``.
+        """
+        undirected = self.directions is not None and self.asked is None
+        directed = self.toward(to) if undirected or to is not None else self
+        return make_page(explore(directed, text, target, full=full))
