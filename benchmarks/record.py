@@ -15,11 +15,11 @@ import sys
 from pathlib import Path
 
 from multihead import recipe as recipes
-from multihead.tasks.translation.lines import Translator
 from multihead.inspect.curves import draw_curves
 from multihead.run import Run
-from multihead.text.published import tokeniser
 from multihead.tasks.translation.evaluate import Evaluation, evaluate, test_sets
+from multihead.tasks.translation.lines import Translator
+from multihead.text.published import tokeniser
 
 SAMPLES = 20
 MEASURED = ("tagging", "spans", "detection", "sets")

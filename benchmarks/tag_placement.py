@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
-
 from multihead_documents.markup import Tag
+
+from multihead.run.environment import environment
 from multihead.tasks.translation.lines import Translator
 from multihead.tasks.translation.texts.carrying import line
 from multihead.tasks.translation.texts.tag_placement import placed
 from multihead.tasks.translation.texts.text_layout import PlacedTag, Unit
-from multihead.run.environment import environment
 from multihead.text.lexicon import Lexicon
 
 HERE = Path(__file__).parent

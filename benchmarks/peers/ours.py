@@ -6,8 +6,8 @@ from pathlib import Path
 import torch
 from worker import Ids, Translate, serve
 
-from multihead.system import hardware, native
 from multihead.engines.choose import LatestStepper
+from multihead.system import hardware, native
 from multihead.tasks.translation.lines import Translator
 from multihead.tasks.translation.lines.batching import SourceLine, batch_by_length
 from multihead.tasks.translation.lines.searching import collate_sources, search

@@ -7,16 +7,15 @@ import torch
 from training_worker import serve
 
 from multihead import __version__
-
-from multihead.recipe import model_kinds
-from multihead.system import hardware, native
 from multihead.batch import PairBatch
 from multihead.data.batches import Shapes, collate
+from multihead.recipe import model_kinds
 from multihead.recipe.settings import TrainingSettings
+from multihead.system import hardware, native
+from multihead.tasks.translation.streaming import GPU_SHAPES
 from multihead.training.cuda_graphs import CudaGraphUpdater
 from multihead.training.optimizers import make_optimizer, set_rate
 from multihead.training.update import Updater
-from multihead.tasks.translation.streaming import GPU_SHAPES
 
 
 class Ours:

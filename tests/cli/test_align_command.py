@@ -10,8 +10,8 @@ from multihead_documents.memories.tmx_writing import tmx_lines
 from multihead_documents.parallel import read_pairs
 
 from multihead import cli
-from multihead.workflows.aligning import align
-from multihead.workflows.translation_memory import Memory
+from multihead.apps.corpus.aligning import align
+from multihead.apps.documents.translation_memory import Memory
 
 GERMAN = """# Einleitung
 

@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from multihead.api import LoadedImageGenerator, LoadedMaskFiller
 from PIL import Image
 
 import multihead
-from multihead import api
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.inspect.page import Page
@@ -23,7 +21,9 @@ from multihead.recipe import model_kinds
 from multihead.recipe.settings import TokenizerSettings
 from multihead.run import Run
 from multihead.tasks.drawing.image_generator import ImageGenerator
+from multihead.tasks.drawing.loaded import LoadedImageGenerator
 from multihead.tasks.masked import mask_tokens as masking
+from multihead.tasks.masked.loaded import LoadedMaskFiller
 from multihead.text import lossless
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
@@ -199,14 +199,6 @@ def test_torch_is_not_imported_before_it_is_used() -> None:
 def test_a_misspelt_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'lode'"):
         _ = multihead.lode
-
-
-def test_former_names_of_classes_still_work() -> None:
-    assert api.LoadedWriter is api.LoadedTextGenerator
-    assert api.LoadedFiller is api.LoadedMaskFiller
-    assert api.LoadedTexts is api.LoadedTextClassifier
-    assert api.LoadedPictures is api.LoadedImageClassifier
-    assert api.LoadedArtist is api.LoadedImageGenerator
 
 
 def test_a_method_of_another_kind_of_run_lists_the_available_methods(trained: Path) -> None:

@@ -9,6 +9,7 @@ from command_line import Captured, fail, run
 from exported_runs import other_run
 from torch.nn.functional import cross_entropy
 
+from multihead.batch import MaskedBatch
 from multihead.data.plan import Indices
 from multihead.recipe.settings import TokenizerSettings
 from multihead.tasks.masked import mask_tokens as masking
@@ -16,7 +17,6 @@ from multihead.tasks.masked.masked_likelihood import MaskedMeasure
 from multihead.tasks.masked.masking import MaskedBatches
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
-from multihead.text_batch import MaskedBatch
 
 TEXTS = [f"large green circle {'small ' * n}square" for n in range(1, 12)]
 SIZES = {"d_model": 8, "d_ff": 16, "num_layers": 1, "num_heads": 2}

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from multihead.apps.studies.sweep import Row, Sweep
 from multihead.cli import main, sweep
-from multihead.workflows.sweep import Row, Sweep
 
 Captured = pytest.CaptureFixture[str]
 RESULT = {

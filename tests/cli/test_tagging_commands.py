@@ -11,6 +11,7 @@ from watching import Silent
 
 import multihead
 from multihead import recipe as recipes
+from multihead.batch import Input
 from multihead.errors import UserError
 from multihead.models import bert_tagger
 from multihead.run import Run
@@ -18,7 +19,6 @@ from multihead.tasks.masked.settings import TokenizerSettings
 from multihead.tasks.tagging.settings import DataSettings
 from multihead.tasks.tagging.tagged import generated, generated_test_sentences, prepare_tags
 from multihead.tasks.tagging.tagger import Tagger
-from multihead.text_batch import Input
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.train import train
 

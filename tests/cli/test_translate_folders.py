@@ -7,8 +7,8 @@ from command_line import Captured, fail, run
 from multihead_documents import open_document
 
 from multihead import cli
-from multihead.workflows import finished_documents
-from multihead.workflows.translating_folders import planned
+from multihead.apps.documents import finished_documents
+from multihead.apps.documents.translating_folders import planned
 
 
 @pytest.fixture

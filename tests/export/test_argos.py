@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from exported_runs import sentences, translator_run
 
+from multihead.apps.export import argos, comparison, manifest
 from multihead.errors import UserError
-from multihead.export import argos, comparison, manifest
 from multihead.tasks.translation.lines import Translator
 
 ctranslate2 = pytest.importorskip("ctranslate2", reason="the extra `export` is not installed")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from multihead.export import manifest
+from multihead.apps.export import manifest
 from multihead.system.disk import MAX_BYTES
 
 

@@ -13,10 +13,10 @@ import pytest
 import torch
 from exported_runs import sentences, translator_run
 
+from multihead.apps.export import comparison, manifest, onnx
+from multihead.apps.export.onnx import exporting, graphs, layers
 from multihead.cli import main
 from multihead.errors import UserError
-from multihead.export import comparison, manifest, onnx
-from multihead.export.onnx import exporting, graphs, layers
 from multihead.nn import ssru
 from multihead.tasks.translation.lines import Translator
 

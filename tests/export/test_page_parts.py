@@ -18,11 +18,11 @@ from live_pages import in_node, lines, page_parts, reversing, vocabulary
 from numpy.typing import NDArray
 from tokenizers import Tokenizer as Library
 
+from multihead.apps.export.page import PageParts
+from multihead.apps.export.page.exporting import ENGINE
+from multihead.apps.export.page.reference import LEVEL, Reference
 from multihead.batch import PairBatch, Source
 from multihead.errors import UserError
-from multihead.export.page import PageParts
-from multihead.export.page.exporting import ENGINE
-from multihead.export.page.reference import LEVEL, Reference
 from multihead.inspect.maps import record
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn import DecoderLayer

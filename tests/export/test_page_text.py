@@ -8,7 +8,7 @@ import torch
 from live_pages import in_node, lines, page_parts, reversing, vocabulary
 from live_texts import HARD, unicode_lines
 
-from multihead.export.page.reference import LEVEL
+from multihead.apps.export.page.reference import LEVEL
 from multihead.system import native
 from multihead.tasks.translation.lines import Translator
 

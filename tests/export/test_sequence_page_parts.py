@@ -13,9 +13,9 @@ from live_sequences import classifier, masked, masked_page, picture_page, vocabu
 from live_texts import HARD
 from PIL import Image
 
+from multihead.apps.export.page.sequence_reference import masked_logits, model_logits, picture_logits
 from multihead.data.images.opening import Form, fitted
 from multihead.errors import UserError
-from multihead.export.page.sequence_reference import masked_logits, model_logits, picture_logits
 from multihead.inspect.maps import record_sequence
 from multihead.models.bert import BERT
 from multihead.nn.description import MaskedSpec, PictureSpec, describe

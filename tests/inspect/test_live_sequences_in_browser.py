@@ -12,7 +12,7 @@ from browser import open_browser
 from live_sequences import NAMES, classifier, masked, masked_page, picture_page, vocabulary
 from PIL import Image
 
-from multihead.export.page import PageParts
+from multihead.apps.export.page import PageParts
 from multihead.inspect.live import Blocks, assemble
 from multihead.tasks.masked.mask_filler import MaskFiller
 from multihead.tasks.pictures.picture_classifier import PictureClassifier

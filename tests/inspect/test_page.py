@@ -18,9 +18,10 @@ from small_translators import HOSTILE, hostile, small_translator
 from multihead.errors import UserError
 from multihead.inspect.maps import Choice
 from multihead.inspect.page import equation, html, make_page, packing
+from multihead.inspect.page.limits import MAX_TOKENS
 from multihead.tasks.translation import page as translation
 from multihead.tasks.translation.lines import Translator
-from multihead.tasks.translation.page import MAX_TOKENS, Exploration, explore, numbers_as_json
+from multihead.tasks.translation.page import Exploration, explore, numbers_as_json
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,12 @@ import small_models
 import torch
 
 from multihead.errors import UserError
-from multihead.inspect import text_inspection
 from multihead.inspect.page import PageOptions, explore_text, make_page, sequence
 from multihead.inspect.page.kinds import BIDIRECTIONAL, CAUSAL
 from multihead.inspect.page.sequence import SequenceExploration
 from multihead.models import gpt
 from multihead.tasks.classification.attention import inspect_classification
+from multihead.tasks.language import attention
 from multihead.tasks.language.attention import inspect_text
 from multihead.tasks.language.text_generator import TextGenerator
 from multihead.tasks.masked.attention import inspect_masked_text
@@ -44,7 +44,7 @@ def test_byte_level_predictions_are_distinct_and_show_leading_spaces() -> None:
     tokenizer = lossless.learn(["the king said that the king is the king"], "bpe", 290, 1)
     sizes = gpt.Settings(vocab_size=tokenizer.vocab_size, context=11, **small_models.WIDTHS)
     generator = TextGenerator(gpt.Model(sizes), tokenizer, device=torch.device("cpu"), precision="fp32")
-    labels = [text_inspection._token_label(tokenizer, token) for token in range(4, tokenizer.vocab_size)]
+    labels = [attention._token_label(tokenizer, token) for token in range(4, tokenizer.vocab_size)]
     assert len(set(labels)) == len(labels)
     assert "␣the" in labels
     assert len(inspect_text(generator, "the king").predictions[0].probabilities) == 8

@@ -11,13 +11,13 @@ from sealing import accept
 
 import multihead
 from multihead import recipe as recipes
+from multihead.apps.studies.sweep import running
+from multihead.apps.studies.sweep.plan import read
 from multihead.cli import main
 from multihead.errors import UserError
 from multihead.recipe import model_kinds, recipe_hash
 from multihead.system import plugins
 from multihead.workflows.resolve_recipe import resolve_recipe
-from multihead.workflows.sweep import running
-from multihead.workflows.sweep.plan import read
 
 CODE = """
 from pathlib import Path

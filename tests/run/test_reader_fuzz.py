@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from multihead import recipe
+from multihead.apps.studies.sweep import plan
 from multihead.data.corpora import corpora
 from multihead.data.images.opening import open_picture
 from multihead.data.store import BrokenStoreError, StoreWriter, TokenStore
@@ -28,7 +29,6 @@ from multihead.text.from_sentencepiece import from_sentencepiece
 from multihead.text.terms import Glossary
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
-from multihead.workflows.sweep import plan
 
 EXAMPLES = int(os.environ.get("MULTIHEAD_FUZZ", "50"))
 """Files tried with each reader; MULTIHEAD_FUZZ=5000 searches longer."""

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from multihead.apps.serve.fair_queue import NOTHING, BusyError, DeadlineError, FairQueue, Forced, Work
 from multihead.errors import UserError
 from multihead.recipe.settings import SearchSettings
 from multihead.search.request import check_wanted
-from multihead.serve.fair_queue import NOTHING, BusyError, DeadlineError, FairQueue, Forced, Work
 from multihead.tasks.translation.lines import Translation
 
 PLAIN = SearchSettings()

@@ -15,14 +15,14 @@ from urllib.parse import urlsplit
 import pytest
 from serving import Reverser, post, reversing, running, send, service
 
+from multihead.apps.serve.access import Keys, Rate
+from multihead.apps.serve.app import Serving
+from multihead.apps.serve.guard import is_allowed_origin, is_known_host
+from multihead.apps.serve.handling import Limits
+from multihead.apps.serve.metrics import Metrics
+from multihead.apps.serve.refusal import RefusedError
 from multihead.recipe.settings import SearchSettings
 from multihead.search.request import check_wanted
-from multihead.serve.access import Keys, Rate
-from multihead.serve.app import Serving
-from multihead.serve.guard import is_allowed_origin, is_known_host
-from multihead.serve.handling import Limits
-from multihead.serve.metrics import Metrics
-from multihead.serve.refusal import RefusedError
 from multihead.tasks.translation.lines import Translation
 
 KEY, OTHER = "a-key-that-nobody-can-guess", "another-key-of-another-client"

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import torch
 
+from multihead.apps.export.page import PageParts, parts
 from multihead.batch import PairBatch, Source
-from multihead.export.page import PageParts, parts
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn.losses import objective
 from multihead.recipe.settings import SearchSettings, TokenizerSettings

@@ -8,7 +8,7 @@ import torch
 from live_pages import lines
 from torch import nn
 
-from multihead.export.page import PageParts, masked_parts, picture_parts
+from multihead.apps.export.page import PageParts, masked_parts, picture_parts
 from multihead.models import bert, vit
 from multihead.run import Run
 from multihead.tasks.masked.mask_tokens import learn

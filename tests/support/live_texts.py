@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from live_pages import WORDS
 
-from multihead.export.page import PageParts, text_parts
+from multihead.apps.export.page import PageParts, text_parts
 from multihead.models.gpt import GPT, Settings
 from multihead.run import Run
 from multihead.tasks.language.settings import SearchSettings

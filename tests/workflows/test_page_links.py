@@ -6,11 +6,11 @@ from capitals import written
 from multihead_documents import open_document
 from scripted_translator import ScriptedTranslator
 
+from multihead.apps.documents.page_links import linked_places
+from multihead.apps.documents.translating_documents import Request, translate_document
 from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text.training import train
-from multihead.workflows.page_links import linked_places
-from multihead.workflows.translating_documents import Request, translate_document
 
 
 def test_places_that_other_pages_link_to_are_found_however_they_are_written(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from multihead.data.prepare import prepare
 from multihead.recipe import Recipe, model_kinds
 from multihead.recipe.settings import DataSettings, Settings
 from multihead.system import hardware
+from multihead.tasks.translation.suggest import Asked, measure, suggest
 from multihead.workflows.dry_run import dry_run
-from multihead.workflows.suggest import Asked, measure, suggest
 from multihead.workflows.suggested_recipe import languages
 from multihead.workflows.train import train
 

@@ -11,10 +11,10 @@ from document_samples import samples
 from multihead_documents import Markup, open_document
 from scripted_translator import ScriptedTranslator
 
+from multihead.apps.documents.translating_documents import Request, Summary, translate_document
 from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text.training import train
-from multihead.workflows.translating_documents import Request, Summary, translate_document
 
 SAMPLES = samples()
 

@@ -10,9 +10,9 @@ from watching import Silent
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.run import Run
+from multihead.tasks.translation.suggest import Asked, alternative, profile
 from multihead.workflows import trial
 from multihead.workflows.resolve_recipe import resolve_recipe
-from multihead.workflows.suggest import Asked, alternative, profile
 from multihead.workflows.train import train
 
 TINY = {

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from multihead import run
+from multihead.apps.documents.translating_parts import Parts
 from multihead.cli import _console
 from multihead.cli._effect import refuse_options
 from multihead.cli._writing import write_bytes
@@ -15,10 +16,9 @@ from multihead.recipe.settings import SearchSettings
 from multihead.run.names import WEIGHTS
 from multihead.run.search_record import SearchRecord
 from multihead.system import native_library
+from multihead.system.part import parse_part
 from multihead.tasks.translation.lines.loading import device_type
 from multihead.tasks.translation.lines.translation import Translation
-from multihead.workflows.part import parse_part
-from multihead.workflows.translating_parts import Parts
 
 TranslateLines = Callable[[Sequence[str], Sequence[str], int], list[Translation]]
 """(lines, forced beginnings, number of the first line) -> translations."""

@@ -8,15 +8,15 @@ from pathlib import Path
 from multihead_documents import KINDS, open_document
 from multihead_documents.document import best_language
 
+from multihead.apps.documents.finished_documents import finished
+from multihead.apps.documents.page_links import linked_places
+from multihead.apps.documents.translating_documents import Request, Summary, identity, translate_document
+from multihead.apps.documents.translating_folders import SELDOM, planned
 from multihead.cli import _console
 from multihead.cli._counting import counted
 from multihead.errors import UserError
 from multihead.run.names import MODEL, RECIPE, WEIGHTS
 from multihead.tasks.translation.texts.text_translator import TextTranslator
-from multihead.workflows.finished_documents import finished
-from multihead.workflows.page_links import linked_places
-from multihead.workflows.translating_documents import Request, Summary, identity, translate_document
-from multihead.workflows.translating_folders import SELDOM, planned
 
 
 def split_arguments(names: Sequence[str]) -> tuple[tuple[str, ...], list[Path]]:

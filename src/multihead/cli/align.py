@@ -23,6 +23,9 @@ import tyro
 from multihead_documents.document import languages_match
 from multihead_documents.memories.tmx_writing import tmx_lines
 
+from multihead.apps.corpus.aligning import Alignment, Pair, align
+from multihead.apps.corpus.aligning_folders import language_of, planned
+from multihead.apps.documents.finished_documents import has_changed
 from multihead.cli import _console, _options
 from multihead.cli._writing import in_blocks, same_file, write
 from multihead.data.cleaning.sample import doubts
@@ -30,9 +33,6 @@ from multihead.errors import UserError
 from multihead.system.terminal import escape_unprintable
 from multihead.text.languages import canonical
 from multihead.text.lines import file_kind
-from multihead.workflows.aligning import Alignment, Pair, align
-from multihead.workflows.aligning_folders import language_of, planned
-from multihead.workflows.finished_documents import has_changed
 
 USAGE = "Usage: multihead align DOCUMENT TRANSLATION -o FILE.tmx"
 ENDINGS = (".tmx", ".tsv")

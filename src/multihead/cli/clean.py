@@ -19,6 +19,8 @@ from typing import Annotated
 
 import tyro
 
+from multihead.apps.corpus.cleaning import Cleaned, clean
+from multihead.apps.corpus.dual_cross_entropy import judged_by_translators
 from multihead.cli import _console, _options
 from multihead.cli._corpus import CorpusOptions
 from multihead.cli._writing import in_blocks, same_file, write
@@ -26,8 +28,6 @@ from multihead.data.cleaning.verdicts import judge
 from multihead.errors import UserError
 from multihead.system.terminal import escape_unprintable
 from multihead.text.lines import file_kind, read_lines
-from multihead.workflows.cleaning import Cleaned, clean
-from multihead.workflows.dual_cross_entropy import judged_by_translators
 from multihead.workflows.progress_display import ProgressDisplay
 
 HEADER = "pair\treason\todds\tnote\tsource\ttarget"

@@ -23,6 +23,9 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
+from multihead.apps.corpus.distillation_table import Row, distillation_table
+from multihead.apps.corpus.distilling import Corpus, distilled, judged_on, lessons_folder, student_recipe
+from multihead.apps.corpus.student_vocabulary import fitted
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.cli.train import summary
 from multihead.errors import UserError
@@ -32,16 +35,7 @@ from multihead.run.files import check_place
 from multihead.system import hardware
 from multihead.tasks.translation.lines import Translator
 from multihead.tasks.translation.without_effect import refuse_without_effect
-from multihead.workflows.distillation_table import Row, distillation_table
-from multihead.workflows.distilling import (
-    Corpus,
-    distilled,
-    judged_on,
-    lessons_folder,
-    student_recipe,
-)
 from multihead.workflows.progress_display import ProgressDisplay
-from multihead.workflows.student_vocabulary import fitted
 from multihead.workflows.train import train
 
 

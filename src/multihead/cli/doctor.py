@@ -23,9 +23,9 @@ import tyro
 from rich.table import Table
 from torch import nn
 
+from multihead.apps.export.ctranslate2 import not_expressible
 from multihead.cli import _console, _options
 from multihead.engines.choose import OWN_STEPS, choose
-from multihead.export.ctranslate2 import not_expressible
 from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
 from multihead.run import Run
 from multihead.run.environment import PACKAGES

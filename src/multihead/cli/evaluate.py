@@ -108,7 +108,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     found_tasks = sorted({Run.open(folder).task for folder in options.runs})
     if len(found_tasks) > 1:
-        fact = f"models for {' and '.join(map(tasks.work, found_tasks))}"
+        fact = f"models for {' and '.join(tasks.get_task(name).work for name in found_tasks)}"
         raise UserError(fact, place=", ".join(options.runs), remedy="Evaluate each by a command of its own.")
     if (task := found_tasks[0]) in _evaluate_tasks.TASKS:
         return _evaluate_other(options, given, task)

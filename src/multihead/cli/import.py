@@ -21,10 +21,10 @@ from typing import Annotated
 
 import tyro
 
+from multihead.apps.huggingface.importing import import_folder
 from multihead.cli import _console, _options
 from multihead.errors import UserError
 from multihead.recipe import tasks
-from multihead.workflows.importing import import_folder
 
 
 @dataclass(frozen=True)

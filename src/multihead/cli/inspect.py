@@ -23,7 +23,6 @@ from typing import Annotated, Literal
 
 import tyro
 
-from multihead import tasks
 from multihead.cli import _console, _directions, _options, _page
 from multihead.cli._effect import refuse_options
 from multihead.cli._shades import shades
@@ -32,6 +31,7 @@ from multihead.inspect.figures import METADATA
 from multihead.inspect.maps import Choice
 from multihead.inspect.page import PageOptions
 from multihead.run import files
+from multihead.tasks import base
 from multihead.tasks.inspection import EVERY_CHOICE, Inspection, InspectionRequest
 
 PAGES = (".html", ".htm")
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str]) -> int:
     figures = [path for path in (options.output, options.png) if path and path != page]
     choice = Choice(options.layer, options.head, options.combine)
     view = PageOptions(options.run, choice, options.words, options.specials, options.full)
-    inspection = tasks.inspect(
+    inspection = base.inspect(
         options.run, InspectionRequest(options.what, options.target, options.device, view, options.to)
     )
     _refuse_without_effect(options, inspection, page=bool(page or options.json), figure=bool(figures))

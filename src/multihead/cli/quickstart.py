@@ -18,6 +18,7 @@ from typing import Literal
 from rich.console import Console
 
 from multihead import recipe as recipes
+from multihead.apps.studies.equal_size import settings_of_equal_size
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.cli._counting import counted
 from multihead.cli._shades import shades
@@ -33,7 +34,6 @@ from multihead.tasks.translation.evaluate import Evaluation, evaluate, test_sets
 from multihead.tasks.translation.lines import Translator
 from multihead.tasks.translation.without_effect import refuse_keys, refuse_without_effect
 from multihead.text import numbers
-from multihead.workflows.equal_size import settings_of_equal_size
 from multihead.workflows.progress_display import ProgressDisplay
 from multihead.workflows.train import train
 

@@ -26,27 +26,27 @@ from typing import Annotated, Literal
 import tyro
 import uvicorn
 
+from multihead.apps.documents.translating_documents import Request, translate_document
+from multihead.apps.serve.access import Keys, Rate
+from multihead.apps.serve.app import Serving, application
+from multihead.apps.serve.connections import BACKLOG, IDLE_SECONDS, timed_protocol
+from multihead.apps.serve.corrections import Corrections
+from multihead.apps.serve.fair_queue import FairQueue
+from multihead.apps.serve.glossaries import Glossaries
+from multihead.apps.serve.handling import Limits
+from multihead.apps.serve.logs import json_log, no_log
+from multihead.apps.serve.metrics import Metrics
+from multihead.apps.serve.queued import QueuedTranslator
+from multihead.apps.serve.service import Direction, Service
 from multihead.cli import _console, _options
 from multihead.cli._effect import SEARCH_OF_THE_BEST
 from multihead.cli._searching import Precision, search_settings
 from multihead.errors import UserError
-from multihead.serve.access import Keys, Rate
-from multihead.serve.app import Serving, application
-from multihead.serve.connections import BACKLOG, IDLE_SECONDS, timed_protocol
-from multihead.serve.corrections import Corrections
-from multihead.serve.fair_queue import FairQueue
-from multihead.serve.glossaries import Glossaries
-from multihead.serve.handling import Limits
-from multihead.serve.logs import json_log, no_log
-from multihead.serve.metrics import Metrics
-from multihead.serve.queued import QueuedTranslator
-from multihead.serve.service import Direction, Service
 from multihead.system import memory
 from multihead.tasks.translation.lines.loading import load_translator
 from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.tasks.translation.without_effect import refuse_other_methods
 from multihead.text.terms import Glossary
-from multihead.workflows.translating_documents import Request, translate_document
 
 GRACE = 30
 """Seconds for pending requests after Ctrl-C."""

@@ -18,6 +18,7 @@ from typing import Annotated
 
 import tyro
 
+from multihead.apps.corpus.synthesis import languages_of, synthesise
 from multihead.cli import _console, _directions, _options
 from multihead.cli._searching import Precision, search_settings
 from multihead.errors import UserError
@@ -27,7 +28,6 @@ from multihead.tasks.translation.lines import Translator
 from multihead.tasks.translation.without_effect import refuse_other_methods
 from multihead.text.lines import STDIN
 from multihead.workflows.progress_display import ProgressDisplay
-from multihead.workflows.synthesis import languages_of, synthesise
 
 
 @dataclass(frozen=True)

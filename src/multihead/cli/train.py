@@ -18,6 +18,7 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
+from multihead.apps.corpus.additions import from_mono, held_out_corrections, named_additions
 from multihead.cli import INTERRUPTED, _console, _options, evaluate
 from multihead.cli._dry_run import show
 from multihead.errors import UserError
@@ -28,7 +29,6 @@ from multihead.system import parallel, plugins
 from multihead.training import Outcome
 from multihead.training.ending import BOUND
 from multihead.training.longer import way_on
-from multihead.workflows.additions import from_mono, held_out_corrections, named_additions
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.finishing import ask_to_finish, check_longer, positive_minutes
 from multihead.workflows.launching import launch

@@ -36,6 +36,7 @@ from typing import Annotated, Literal
 import tyro
 from multihead_documents import KINDS, TABLES, conversion
 
+from multihead.apps.documents.translating_documents import Request, default_output
 from multihead.cli import _console, _directions, _options
 from multihead.cli._effect import refuse_options
 from multihead.cli._parts import join_parts, open_parts, translate_part
@@ -59,7 +60,6 @@ from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.tasks.translation.without_effect import refuse_other_methods, without_effect
 from multihead.text.corpus import read_lines
 from multihead.text.terms import Glossary
-from multihead.workflows.translating_documents import Request, default_output
 
 CHUNK = 1000
 """Number of lines translated together: enough to sort them by length, few enough for early output. It divides

@@ -19,10 +19,10 @@ from typing import Annotated
 import tyro
 from rich.table import Table
 
+from multihead.apps.export import manifest as export_manifest
 from multihead.cli import _console, _options
 from multihead.cli._effect import refuse_options
 from multihead.errors import UserError
-from multihead.export import manifest as export_manifest
 from multihead.run import Run
 from multihead.run.lock import Lock
 from multihead.run.sealing import seal

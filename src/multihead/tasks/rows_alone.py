@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from multihead.batch import Input
 from multihead.search.consistency import by_rows, plainly, tolerance, warn
-from multihead.text_batch import Input
 
 
 class RowsAlone:

@@ -6,6 +6,7 @@ from typing import Any
 from multihead import recipe as recipes
 from multihead.inspect.page import Page
 from multihead.inspect.report import RunComparison, compare_page
+from multihead.inspect.report.compared_numbers import to_dict
 from multihead.run import Run
 from multihead.system import plugins
 from multihead.system.hardware import Precision
@@ -13,7 +14,6 @@ from multihead.tasks.translation import evaluate as measuring
 from multihead.tasks.translation.compare import comparable_runs, compare_runs, requested_tests
 from multihead.tasks.translation.evaluate import Evaluation, Way
 from multihead.tasks.translation.without_effect import refuse_keys, refuse_other_methods
-from multihead.workflows.compared_numbers import to_dict
 from multihead.workflows.loading import load
 
 

@@ -9,8 +9,7 @@ from multihead.recipe import Recipe, model_kinds
 from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.system.addresses import absolute
-from multihead.tasks.translation.without_effect import refuse_keys, refuse_without_effect
-from multihead.workflows.suggest import (
+from multihead.tasks.translation.suggest import (
     MUON_RATE_FACTOR,
     Asked,
     measure,
@@ -18,6 +17,7 @@ from multihead.workflows.suggest import (
     suggest,
     suggest_settings,
 )
+from multihead.tasks.translation.without_effect import refuse_keys, refuse_without_effect
 from multihead.workflows.suggested_recipe import MOST_STEPS, Files, languages, rereadable, suggested
 
 DURATION_KEYS = ("training.steps", "training.warmup_steps", "validation.every")

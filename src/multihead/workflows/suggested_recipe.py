@@ -9,12 +9,12 @@ from multihead.data import vocabularies
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.recipe.settings import DataSettings, Settings
+from multihead.tasks.translation.suggest import Asked, Suggestion, alternative, measure, suggest, within_time
+from multihead.tasks.translation.suggest.extended import own_defaults, sized_as
+from multihead.tasks.translation.suggest.profile import CorpusProfile
+from multihead.tasks.translation.suggest.sizes import tokens
 from multihead.text.bpe_dropout import supports_dropout
 from multihead.text.symbols import ALL_STANDARD, STANDARD
-from multihead.workflows.suggest import Asked, Suggestion, alternative, measure, suggest, within_time
-from multihead.workflows.suggest.extended import own_defaults, sized_as
-from multihead.workflows.suggest.profile import CorpusProfile
-from multihead.workflows.suggest.sizes import tokens
 from multihead.workflows.update_speed import tokens_per_second
 
 Files = Mapping[str, tuple[str, ...]]

@@ -1,6 +1,6 @@
 """Limits and defaults of a page of attention."""
 
-from multihead.attention_maps import Choice
+from multihead.inspect.maps import Choice
 
 DEFAULT_CHOICE = Choice()
 """The most informative layer, with all its heads combined."""

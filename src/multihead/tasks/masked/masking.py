@@ -6,12 +6,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from multihead.batch import MaskedBatch
 from multihead.data.plan import Indices
 from multihead.data.text_batches import Parts, as_input
 from multihead.system import randomness
 from multihead.tasks.masked.mask_tokens import mask_id
 from multihead.text.tokenizer import Tokenizer
-from multihead.text_batch import MaskedBatch
 
 REPLACED, RANDOM = 0.8, 0.1
 """Fractions of the selected tokens that become [MASK] and a random token; the rest stay unchanged."""

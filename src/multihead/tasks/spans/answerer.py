@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from multihead.batch import Input
 from multihead.data.plan import batch_by_length
 from multihead.data.text_batches import as_input
 from multihead.errors import UserError
@@ -23,7 +24,6 @@ from multihead.tasks.spans.question_tables import Question, shortened
 from multihead.tasks.spans.question_windows import Encoded, Window, encode_question, window_parts, windows
 from multihead.tasks.spans.settings import DataSettings
 from multihead.text.tokenizer import Tokenizer
-from multihead.text_batch import Input
 
 BATCH_TOKENS = 4096
 

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from multihead.batch import SpanBatch
 from multihead.data.text_batches import SPECIALS, Parts, as_input
 from multihead.tasks.spans.settings import DataSettings
 from multihead.text.tokenizer import Piece, Tokenizer
-from multihead.text_batch import SpanBatch
 
 NONE = (-1, -1)
 """The answer of a window that has none."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from multihead.batch import SpanBatch
 from multihead.data.hashes import file_sha256
 from multihead.data.held_out_texts import held_out_texts
 from multihead.data.plan import Indices, Lengths
@@ -29,7 +30,6 @@ from multihead.tasks.spans.question_windows import (
 )
 from multihead.tasks.spans.settings import DataSettings
 from multihead.text.tokenizer import Tokenizer
-from multihead.text_batch import SpanBatch
 
 VERSION = 2
 """Increases when the same questions are prepared differently."""

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from multihead.batch import TaggedBatch
 from multihead.data.hashes import file_sha256
 from multihead.data.held_out_texts import held_out_texts
 from multihead.data.images.random_numbers import Uniform
@@ -23,7 +24,6 @@ from multihead.tasks.masked.settings import TokenizerSettings
 from multihead.tasks.tagging.conll import TaggedSentence, read_conll
 from multihead.tasks.tagging.settings import DataSettings
 from multihead.text.tokenizer import Tokenizer
-from multihead.text_batch import TaggedBatch
 
 VERSION = 2
 """Increases when the same sentences are prepared differently."""

@@ -1,0 +1,102 @@
+"""Documents of a folder and their translations in another."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from multihead_documents import KINDS
+from multihead_documents.document import languages_match
+
+from multihead.apps.corpus.aligning import ONE_FILE
+from multihead.errors import UserError
+from multihead.text.languages import is_language
+
+
+@dataclass
+class Plan:
+    """Documents and their translations.
+
+    Attributes:
+        documents: (document, translation).
+        alone: documents without a translation.
+        others: number of files by ending that are no documents, or have both languages themselves.
+    """
+
+    documents: list[tuple[Path, Path]] = field(default_factory=list)
+    alone: list[Path] = field(default_factory=list)
+    others: Counter[str] = field(default_factory=Counter)
+
+
+def planned(source: Path, target: Path, language: str | None = None) -> Plan:
+    """Plan the alignment of two documents, or of two folders.
+
+    In folders a document's translation has the same place and name, but for a language before its ending
+    (``a.md`` and ``a.en.md``). Hidden files and folders are left out.
+
+    Args:
+        source: the document or folder.
+        target: its translation.
+        language: of the translations, which decides where a document has several.
+
+    Raises:
+        UserError: a document has several translations, and no language says which; one is missing; both are
+            the same; one is a folder and the other is none.
+    """
+    for path in (source, target):
+        if not path.exists():
+            raise UserError("no such file or folder", place=str(path), remedy="Check the path.")
+    if source.samefile(target):
+        raise UserError("a document and its translation are the same", place=str(source), remedy="Name both.")
+    if source.is_dir() != target.is_dir():
+        remedy = "Name two documents, or two folders."
+        raise UserError("one is a folder, the other a document", place=f"{source}, {target}", remedy=remedy)
+    if not source.is_dir():
+        return Plan([(source, target)])
+    translations: dict[tuple[str, ...], list[Path]] = defaultdict(list)
+    for path in _files(target):
+        if path.suffix.lower() in KINDS:
+            translations[_name(path, target)].append(path)
+    plan = Plan()
+    for path in _files(source):
+        if target.resolve() in path.resolve().parents:
+            continue  # the translation lies in the folder
+        if KINDS.get(path.suffix.lower(), "csv") in ONE_FILE:
+            plan.others[path.suffix.lower() or path.name] += 1
+        elif found := translations.get(_name(path, source)):
+            plan.documents.append((path, _chosen(found, target / path.relative_to(source), language)))
+        else:
+            plan.alone.append(path)
+    return plan
+
+
+def _chosen(found: Sequence[Path], same_name: Path, language: str | None) -> Path:
+    """Return the translation in a language, that of the document's own name, or the only one."""
+    fitting = [path for path in found if language and languages_match(language, language_of(path) or "")]
+    choice = fitting or [path for path in found if path == same_name] or list(found)
+    if len(choice) > 1:
+        names = ", ".join(str(path) for path in choice[:5])
+        raise UserError("several translations of one document", place=names, remedy="Name --target-language.")
+    return choice[0]
+
+
+def language_of(path: Path) -> str | None:
+    """Return the language that a file's name, or its folder's, ends in: ``letter.en.docx``, ``manual.en``."""
+    code = Path(path.stem).suffix or (path.suffix if path.suffix.lower() not in KINDS else "")
+    code = code.removeprefix(".")
+    return code if code and len(code) <= 10 and is_language(code) else None
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.is_file() and not hidden and not path.is_symlink():
+            yield path
+
+
+def _name(path: Path, folder: Path) -> tuple[str, ...]:
+    place = path.relative_to(folder)
+    name = place.name
+    if path.suffix.lower() in KINDS and language_of(path):
+        name = Path(place.stem).stem + place.suffix
+    return (*place.parent.parts, name)
