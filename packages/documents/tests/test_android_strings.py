@@ -9,10 +9,10 @@ import pytest
 from document_samples import samples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from multihead_documents import Document, Markup, open_document, repaired
-from multihead_documents.strings.plural_categories import plural_categories
 
-from multihead.errors import UserError
+from multihead_documents import Document, Markup, open_document, repaired
+from multihead_documents.errors import DocumentError
+from multihead_documents.strings.plural_categories import plural_categories
 
 SAMPLE = samples()["strings.xml"].decode()
 NAMESPACE = ' xmlns:xliff="urn:oasis:names:tc:xliff:document:1.2"'
@@ -238,7 +238,7 @@ def test_plural_categories_are_those_of_unicode(language: str) -> None:
     ],
 )
 def test_another_file_is_refused_with_a_remedy(text: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=message) as caught:
+    with pytest.raises(DocumentError, match=message) as caught:
         opened(tmp_path, text)
     assert caught.value.remedy
 

@@ -9,9 +9,9 @@ import pytest
 from document_samples import samples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from multihead_documents import Document, open_document
 
-from multihead.errors import UserError
+from multihead_documents import Document, open_document
+from multihead_documents.errors import DocumentError
 
 TABLE = samples()["Localizable.strings"].decode()
 RULES = samples()["Localizable.stringsdict"].decode()
@@ -115,7 +115,7 @@ def test_an_entry_in_any_form_is_translated(
 )
 def test_another_file_is_refused_with_a_remedy(data: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "a.strings").write_bytes(data)
-    with pytest.raises(UserError, match=message) as caught:
+    with pytest.raises(DocumentError, match=message) as caught:
         open_document(tmp_path / "a.strings")
     assert caught.value.remedy
 
@@ -180,5 +180,5 @@ def test_plural_forms_of_the_target_language_are_added(tmp_path: Path) -> None:
 def test_another_property_list_has_no_segments(tmp_path: Path) -> None:
     for text in ("<plist/>", "<plist><array><string>a</string></array></plist>"):
         assert not opened(tmp_path, text, "a.stringsdict").segments
-    with pytest.raises(UserError, match="not with <plist>"):
+    with pytest.raises(DocumentError, match="not with <plist>"):
         opened(tmp_path, "<a/>", "a.stringsdict")

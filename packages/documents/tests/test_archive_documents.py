@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from archive_samples import packed, parts
-from multihead_documents import Document, Markup, carried, open_document
 
-from multihead.errors import UserError
+from multihead_documents import Document, Markup, carried, open_document
+from multihead_documents.errors import DocumentError
 
 WORD, ODT = parts("docx"), parts("odt")
 PARTS = {
@@ -249,7 +249,7 @@ def test_odfpy_reads_what_is_written(tmp_path: Path) -> None:
     ],
 )
 def test_a_hostile_word_document_is_refused(change: dict[str, bytes], message: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=message):
+    with pytest.raises(DocumentError, match=message):
         opened(tmp_path, "a.docx", {**WORD, **change})
 
 
@@ -274,10 +274,10 @@ def test_a_hostile_archive_is_refused(tmp_path: Path) -> None:
     }
     for message, data in spoilt.items():
         (tmp_path / "a.docx").write_bytes(data)
-        with pytest.raises(UserError, match=message):
+        with pytest.raises(DocumentError, match=message):
             open_document(tmp_path / "a.docx")
     locked = {**ODT, "META-INF/manifest.xml": b"<a><manifest:encryption-data/></a>"}
-    with pytest.raises(UserError, match="encrypted"):
+    with pytest.raises(DocumentError, match="encrypted"):
         opened(tmp_path, "a.odt", locked)
 
 
@@ -290,13 +290,13 @@ def test_an_archive_that_lies_about_a_size_is_refused(tmp_path: Path) -> None:
     data = packed(WORD)
     start = data.rindex(b"PK\x01\x02", 0, data.rindex(b"word/document.xml"))
     (tmp_path / "a.docx").write_bytes(data[: start + 24] + b"\x10\0\0\0" + data[start + 28 :])
-    with pytest.raises(UserError, match=r"'word/document\.xml' is damaged"):
+    with pytest.raises(DocumentError, match=r"'word/document\.xml' is damaged"):
         open_document(tmp_path / "a.docx")
 
 
 def test_paragraphs_10000_deep_are_refused_or_read(tmp_path: Path) -> None:
     box = "<w:r><w:pict><w:p>"
-    with pytest.raises(UserError, match="more than 30 paragraphs inside one another"):
+    with pytest.raises(DocumentError, match="more than 30 paragraphs inside one another"):
         word(tmp_path, box * 10_000 + "</w:p></w:pict></w:r>" * 10_000)
     deep = "<w:hyperlink>" * 10_000 + "<w:r><w:t>a</w:t></w:r>" + "</w:hyperlink>" * 10_000
     document = word(tmp_path, deep)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from archive_samples import packed, parts
-from multihead_documents import Document, carried, open_document
 
-from multihead.errors import UserError
+from multihead_documents import Document, carried, open_document
+from multihead_documents.errors import DocumentError
 
 BOOK = parts("epub")
 OPF, CHAPTER = "OEBPS/book.opf", "OEBPS/text/zwei.xhtml"
@@ -133,11 +133,11 @@ DRM = BOOK["META-INF/encryption.xml"].replace(b"http://www.idpf.org/2008/embeddi
     ],
 )
 def test_a_hostile_book_is_refused(change: dict[str, bytes], message: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=message) as caught:
+    with pytest.raises(DocumentError, match=message) as caught:
         opened(tmp_path, {**BOOK, **change})
     assert caught.value.remedy
     without = {name: data for name, data in BOOK.items() if name != "META-INF/container.xml"}
-    with pytest.raises(UserError, match=r"no META-INF/container\.xml in it"):
+    with pytest.raises(DocumentError, match=r"no META-INF/container\.xml in it"):
         opened(tmp_path, without)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from archive_samples import packed, parts
+
 from multihead_documents import Document, carried, open_document
 
 pptx = pytest.importorskip("pptx")

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from multihead_documents import Document, open_document
 from multihead_documents.csv_table import CsvTable
+from multihead_documents.errors import DocumentError
 from multihead_documents.reading import Text, decoded
-
-from multihead.errors import UserError
 
 TABLE = (
     'id;name;Preis\r\n1;Ein Hund;3,5\r\n2;"Drei; vier";4\r\n3;;5\r\n\r\n4;" sechs ""sieben"" ";x\r\n5;12;y'
@@ -113,7 +113,7 @@ def test_any_translation_is_read_again_by_another_reader(
 def test_what_cannot_be_read_is_refused(
     content: str, columns: tuple[str, ...], message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(DocumentError) as raised:
         opened(tmp_path, content, *columns)
     assert message in str(raised.value)
 
@@ -122,6 +122,6 @@ def test_what_cannot_be_read_is_refused(
 def test_hostile_tables_take_linear_time(name: str) -> None:
     start = time.perf_counter()
     for content in ('"' * 300_001, '"a\t' * 100_000, "a,b\n" * 100_000, '""' * 150_000 + '"x'):
-        with suppress(UserError):
+        with suppress(DocumentError):
             in_memory(content, name, "1")
     assert time.perf_counter() - start < 20

@@ -12,6 +12,7 @@ import pytest
 from document_samples import samples
 from hypothesis import given
 from hypothesis import strategies as st
+
 from multihead_documents import carried, open_document
 from multihead_documents.office import word_direction
 from multihead_documents.office.direction import turned

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from document_samples import samples
+
 from multihead_documents import Markup, open_document
 from multihead_documents.office.languages import renamed
 from multihead_documents.writing import is_right_to_left, with_region

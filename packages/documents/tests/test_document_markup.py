@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from multihead_documents.markup import Markup, Piece, Tag, carried, faults, repaired
 from multihead_documents.splice import Edit, Span, spliced
 

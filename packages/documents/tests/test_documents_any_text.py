@@ -8,6 +8,7 @@ import pytest
 from document_samples import samples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+
 from multihead_documents import Document, Markup, open_document, repaired
 
 LINE_BY_LINE = (".srt", ".po", ".md")

@@ -6,14 +6,15 @@ import pkgutil
 import re
 from pathlib import Path
 
-import multihead_documents
 import pytest
-from multihead_documents import KINDS, kind_of, open_document
+from document_samples import samples
 
-from multihead.errors import UserError
+import multihead_documents
+from multihead_documents import FORMATS, format_of, open_document
+from multihead_documents.errors import DocumentError
 
 MODULES = ["", *(f".{module.name}" for module in pkgutil.iter_modules(multihead_documents.__path__))]
-PAGE = Path(__file__).parents[2] / "docs" / "documents.md"
+PAGE = Path(__file__).parents[3] / "docs" / "documents.md"
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -22,15 +23,28 @@ def test_the_examples_of_a_module_are_right(name: str) -> None:
 
 
 def test_the_page_names_every_ending() -> None:
-    assert set(re.findall(r"`(\.[a-z]+)`", PAGE.read_text(encoding="utf-8"))) >= set(KINDS)
+    named = set(re.findall(r"`(\.[a-z]+)`", PAGE.read_text(encoding="utf-8")))
+    assert named >= {ending for format in FORMATS for ending in format.endings}
+
+
+def test_every_format_has_a_sample_and_its_reader_says_its_name(tmp_path: Path) -> None:
+    files = samples()
+    for format in FORMATS:
+        names = [name for name in files if Path(name).suffix in format.endings]
+        assert names or format.is_table or format.endings == (".xhtml",), format
+        for name in names[:1]:
+            (tmp_path / name).write_bytes(files[name])
+            assert open_document(tmp_path / name, target_language="ko").kind == format.name
 
 
 def test_a_format_is_told_by_the_ending_of_the_name(tmp_path: Path) -> None:
-    assert kind_of("Brief.DOCX") == "docx"
+    assert format_of("Brief.DOCX").name == "docx"
     for name in ("a.pdf", "README", "a.txt.gz"):
-        with pytest.raises(UserError, match=r"Endings: \.txt"):
+        with pytest.raises(DocumentError, match=r"Endings: \.txt"):
             open_document(tmp_path / name)
-    with pytest.raises(UserError, match=r"Save it as \.xlsx, in the program that opens it\. Endings: \.txt"):
+    with pytest.raises(
+        DocumentError, match=r"Save it as \.xlsx, in the program that opens it\. Endings: \.txt"
+    ):
         open_document(tmp_path / "a.numbers")
 
 
@@ -42,5 +56,5 @@ def test_a_document_replaces_a_file_as_a_whole_and_a_pipe_not_at_all(tmp_path: P
     document.write({0: "two"}, Path("/dev/null"))
     assert Path("/dev/null").is_char_device()
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
-    with pytest.raises(UserError, match="cannot be written"):
+    with pytest.raises(DocumentError, match="cannot be written"):
         document.write({}, tmp_path / "none" / "a.txt")

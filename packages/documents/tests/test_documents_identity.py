@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 from document_samples import samples
-from multihead_documents import Document, Markup, Translation, open_document
+
+from multihead_documents import FORMATS, Document, Markup, Translation, open_document
 
 SAMPLES = samples()
-BILINGUAL = (".po", ".pot", ".xlf", ".xliff", ".tmx", ".ts", ".xcstrings")
-ARCHIVES = (".epub", ".docx", ".pptx", ".xlsx", ".odt", ".odp", ".ods")
+BILINGUAL = tuple(ending for format in FORMATS if format.bilingual for ending in format.endings)
+ARCHIVES = tuple(ending for format in FORMATS if format.is_archive for ending in format.endings)
 
 
 def opened(folder: Path, name: str, data: bytes | None = None) -> Document:

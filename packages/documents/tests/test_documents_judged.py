@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from document_samples import samples
+
 from multihead_documents import Markup, Translation, carried, open_document
 
 SAMPLES = samples()

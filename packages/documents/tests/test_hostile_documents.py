@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 from hostile_documents import ANSWERED, CATALOGUE, QT, REFUSED, STRING, TMX, X2
-from multihead_documents import open_document, reading
-from multihead_documents.parallel import read_pairs
 
-from multihead.errors import UserError
+from multihead_documents import open_document, reading
+from multihead_documents.errors import DocumentError
+from multihead_documents.parallel import read_pairs
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_hostile_document_is_refused_with_its_place(name: str, tmp_path: Path) -> None:
     file, data, message = REFUSED[name]
     (tmp_path / file).write_bytes(data)
-    with pytest.raises(UserError, match=message) as caught:
+    with pytest.raises(DocumentError, match=message) as caught:
         open_document(tmp_path / file)
     assert str(caught.value).startswith(str(tmp_path / file))
     assert caught.value.remedy
@@ -45,7 +45,7 @@ def test_a_gigabyte_of_nothing_is_refused_unread(tmp_path: Path) -> None:
         with path.open("wb") as file:
             file.truncate(1 << 30)
         begun = time.monotonic()
-        with pytest.raises(UserError, match=r"1,073,741,824 bytes.* Split it"):
+        with pytest.raises(DocumentError, match=r"1,073,741,824 bytes.* Split it"):
             open_document(path)
         assert time.monotonic() - begun < 1
 
@@ -67,7 +67,7 @@ def test_a_memory_without_end_is_bounded(
 
     monkeypatch.setattr("multihead_documents.parallel._chunks", chunks)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(UserError, match=r"more than 8 MiB without|no unit in both"):
+    with pytest.raises(DocumentError, match=r"more than 8 MiB without|no unit in both"):
         list(read_pairs(tmp_path / "a.tmx", "de", "en"))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10
 
@@ -76,21 +76,21 @@ def test_a_device_or_a_folder_is_no_document(tmp_path: Path) -> None:
     (tmp_path / "zero.txt").symlink_to("/dev/zero")
     (tmp_path / "folder.txt").mkdir()
     for name in ("zero.txt", "folder.txt", "missing.txt"):
-        with pytest.raises(UserError):
+        with pytest.raises(DocumentError):
             open_document(tmp_path / name)
 
 
 def test_too_many_tags_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("multihead_documents.inline.MAX_ITEMS", 7)
     (tmp_path / "a.html").write_text("<p>a<p>" + "b<i>c</i>" * 2 + "d")
-    with pytest.raises(UserError, match=r"a\.html:1: a paragraph of more than 7 texts and tags"):
+    with pytest.raises(DocumentError, match=r"a\.html:1: a paragraph of more than 7 texts and tags"):
         open_document(tmp_path / "a.html")
 
 
 def test_too_many_segments_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("multihead_documents.document.MAX_SEGMENTS", 7)
     (tmp_path / "a.txt").write_text("a\n" * 8)
-    with pytest.raises(UserError, match="more than 7 segments"):
+    with pytest.raises(DocumentError, match="more than 7 segments"):
         open_document(tmp_path / "a.txt")
 
 

@@ -8,6 +8,7 @@ import pytest
 from document_samples import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from multihead_documents import Document, Markup, carried, open_document
 from multihead_documents.web.tokens import html_tokens
 

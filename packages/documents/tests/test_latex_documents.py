@@ -8,6 +8,7 @@ from document_samples import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marked_targets import filled
+
 from multihead_documents import Document, Markup, carried, open_document, repaired
 from multihead_documents.latex.tokens import Tokens
 

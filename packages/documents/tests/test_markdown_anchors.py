@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from multihead_documents import Markup, open_document
 
 

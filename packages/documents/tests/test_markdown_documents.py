@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from marked_targets import filled
+
 from multihead_documents import Document, Markup, open_document
 from multihead_documents.markdown.blocks import blocks
 from multihead_documents.markdown.inline import inline_items

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from multihead_documents import Markup, open_document
 from multihead_documents.markdown.blocks import blocks
 from multihead_documents.markdown.front_matter import Entry

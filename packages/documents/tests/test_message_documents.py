@@ -8,11 +8,11 @@ import pytest
 from document_samples import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from multihead_documents import Document, open_document
+from multihead_documents.errors import DocumentError
 from multihead_documents.reading import Text
 from multihead_documents.strings.json_strings import StringReader
-
-from multihead.errors import UserError
 
 SAMPLES = samples()
 
@@ -131,7 +131,7 @@ def test_what_is_no_json_is_refused_and_nothing_else(text: str) -> None:
     try:
         list(StringReader(Text("a.json", text, "utf-8")).values())
         read = True
-    except UserError:
+    except DocumentError:
         read = False
     assert read == sound
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from multihead_documents import Document, Markup, open_document
 
-from multihead.errors import UserError
+from multihead_documents import Document, Markup, open_document
+from multihead_documents.errors import DocumentError
 
 nbformat: Any = pytest.importorskip("nbformat")
 
@@ -106,6 +106,6 @@ def test_a_source_that_is_there_twice_stays_json(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["{}", '{"a": "b"}', "[1]", '{"cells": ', '["cells"]'])
 def test_what_is_no_notebook_is_refused(text: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError) as error:
+    with pytest.raises(DocumentError) as error:
         opened(tmp_path, text)
     assert error.value.remedy

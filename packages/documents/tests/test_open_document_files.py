@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from archive_samples import packed, parts
-from multihead_documents import Document, open_document
 
-from multihead.errors import UserError
+from multihead_documents import Document, open_document
+from multihead_documents.errors import DocumentError
 
 
 def opened(folder: Path, name: str, members: dict[str, bytes]) -> Document:
@@ -59,7 +59,7 @@ def test_the_value_of_a_translated_cell_is_its_text(tmp_path: Path) -> None:
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"another kind, \.ods.*a name that ends in \.ods"):
+    with pytest.raises(DocumentError, match=r"another kind, \.ods.*a name that ends in \.ods"):
         opened(tmp_path, "a.odt", parts("ods"))
     without = {name: data for name, data in parts("odp").items() if name != "mimetype"}
     assert opened(tmp_path, "a.odp", without).segments

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import zstandard
 from document_samples import samples
-from multihead_documents.parallel import read_pairs
 
-from multihead.errors import UserError
+from multihead_documents.errors import DocumentError
+from multihead_documents.parallel import read_pairs
 
 SAMPLES = samples()
 
@@ -64,7 +64,7 @@ def test_compressed_memories_are_read(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(pack(SAMPLES["memory.tmx"]))
         assert len(list(read_pairs(tmp_path / name, "de", "en"))) == 1
         (tmp_path / name).write_bytes(pack(SAMPLES["memory.tmx"])[:-20])
-        with pytest.raises(UserError, match=r"damaged|not well-formed"):
+        with pytest.raises(DocumentError, match=r"damaged|not well-formed"):
             list(read_pairs(tmp_path / name, "de", "en"))
 
 
@@ -86,11 +86,11 @@ def test_compressed_memories_are_read(tmp_path: Path) -> None:
 def test_a_file_without_such_pairs_is_refused(
     name: str, languages: tuple[str, ...], message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(UserError, match=message):
+    with pytest.raises(DocumentError, match=message):
         pairs(tmp_path, name, *languages)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     for name in ("a.tmx", "a.tmx.gz", "a.po"):
-        with pytest.raises(UserError, match="no such file"):
+        with pytest.raises(DocumentError, match="no such file"):
             list(read_pairs(tmp_path / name, "de", "en"))

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from multihead_documents import open_document
 
 ENDS = ["\n", "\r\n", "\r", "\u2028", "\u2029", "\x85", "\f", "\v", "\n\f", " \r\r "]

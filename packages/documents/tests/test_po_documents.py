@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 from document_samples import samples
-from multihead_documents import Document, Markup, Translation, open_document
-from multihead_documents.strings.po_syntax import plural_forms, quoted, unescaped
 
-from multihead.errors import UserError
+from multihead_documents import Document, Markup, Translation, open_document
+from multihead_documents.errors import DocumentError
+from multihead_documents.strings.po_syntax import plural_forms, quoted, unescaped
 
 HEADER = 'msgid ""\nmsgstr "Plural-Forms: nplurals={}; plural={};\\n"\n\n'
 FILES = 'msgid "{}"\nmsgid_plural "%d files"\n'
@@ -116,7 +116,7 @@ def test_a_file_is_written_in_its_own_charset(tmp_path: Path) -> None:
     document = opened(tmp_path, text.encode("euc-kr"))
     assert str(document.segments[0].target) == "가"
     assert document.rendered({0: "나"}) == text.replace("가", "나").encode("euc-kr")
-    with pytest.raises(UserError, match="'ü' cannot be written in EUC-KR"):
+    with pytest.raises(DocumentError, match="'ü' cannot be written in EUC-KR"):
         document.rendered({0: "ü"})
 
 

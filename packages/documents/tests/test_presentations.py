@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from archive_samples import packed, parts
-from multihead_documents import Document, carried, open_document
 
-from multihead.errors import UserError
+from multihead_documents import Document, carried, open_document
+from multihead_documents.errors import DocumentError
 
 SLIDE = "ppt/slides/slide2.xml"
 DECK = parts("pptx")
@@ -136,15 +136,15 @@ def test_a_presentation_without_text_is_written_as_it_is(tmp_path: Path) -> None
     ],
 )
 def test_a_hostile_presentation_is_refused(change: dict[str, bytes], message: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=message):
+    with pytest.raises(DocumentError, match=message):
         opened(tmp_path, {**DECK, **change})
 
 
 def test_another_document_in_the_name_of_a_presentation_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no slides of PowerPoint's"):
+    with pytest.raises(DocumentError, match="no slides of PowerPoint's"):
         opened(tmp_path, parts("docx"))
     (tmp_path / "a.pptx").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(5000))
-    with pytest.raises(UserError, match=r"with a password: save it as .*\.pptx"):
+    with pytest.raises(DocumentError, match=r"with a password: save it as .*\.pptx"):
         open_document(tmp_path / "a.pptx")
 
 

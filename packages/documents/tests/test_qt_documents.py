@@ -8,9 +8,9 @@ import pytest
 from document_samples import samples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from multihead_documents import Document, Markup, Translation, open_document
 
-from multihead.errors import UserError
+from multihead_documents import Document, Markup, Translation, open_document
+from multihead_documents.errors import DocumentError
 
 SAMPLE = samples()["app.ts"].decode()
 
@@ -130,7 +130,7 @@ def test_obsolete_messages_and_other_lengths_are_kept(tmp_path: Path) -> None:
     ],
 )
 def test_a_typescript_file_or_another_is_refused_with_a_remedy(text: str, fact: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=fact) as caught:
+    with pytest.raises(DocumentError, match=fact) as caught:
         opened(tmp_path, text)
     assert caught.value.place
     assert caught.value.remedy

@@ -8,9 +8,9 @@ import pytest
 from document_samples import samples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from multihead_documents import Document, open_document
 
-from multihead.errors import UserError
+from multihead_documents import Document, open_document
+from multihead_documents.errors import DocumentError
 
 SAMPLE = samples()["form.resx"].decode()
 
@@ -61,7 +61,9 @@ def test_names_with_a_dot_are_text_outside_forms(tmp_path: Path) -> None:
 
 
 def test_another_root_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"a\.resx:2: XML that begins with <html>, not with <root>") as caught:
+    with pytest.raises(
+        DocumentError, match=r"a\.resx:2: XML that begins with <html>, not with <root>"
+    ) as caught:
         opened(tmp_path, "\n<html/>")
     assert caught.value.remedy
 

@@ -8,8 +8,9 @@ import pytest
 from document_samples import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from multihead_documents import Markup, Tag, carried, repaired
 from rst_pages import bare, found, nodes, opened, rendered
+
+from multihead_documents import Markup, Tag, carried, repaired
 
 PAGE = samples()["page.rst"].decode()
 

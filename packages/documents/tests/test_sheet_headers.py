@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from multihead_documents import Document, Markup, open_document
 
 openpyxl = pytest.importorskip("openpyxl")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from archive_samples import packed, parts
 from document_samples import samples
-from multihead_documents import open_document
 
-from multihead.errors import UserError
+from multihead_documents import open_document
+from multihead_documents.errors import DocumentError
 
 TIMES = int(os.environ.get("TIMES", "8"))
 SAMPLES = {name: data for name, data in samples().items() if not name.startswith("crlf")}
@@ -63,7 +63,7 @@ def read_and_write(path: Path) -> None:
         document = open_document(path, target_language="ko")
         assert document.rendered({}) == data
         result = document.rendered({segment.number: segment.source for segment in document.segments})
-    except UserError as error:
+    except DocumentError as error:
         assert error.place and error.remedy  # noqa: PT017, PT018
         return
     if document.kind in (

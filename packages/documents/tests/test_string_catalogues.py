@@ -9,10 +9,10 @@ import pytest
 from document_samples import samples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from multihead_documents import Document, Translation, open_document
-from multihead_documents.markup import Markup
 
-from multihead.errors import UserError
+from multihead_documents import Document, Translation, open_document
+from multihead_documents.errors import DocumentError
+from multihead_documents.markup import Markup
 
 SAMPLE = samples()["Localizable.xcstrings"].decode()
 
@@ -155,7 +155,7 @@ def test_any_layout_is_valid(layout: Any, tmp_path: Path) -> None:
 
 def test_the_language_of_the_catalogue_is_the_target_if_it_has_one_other(tmp_path: Path) -> None:
     assert opened(tmp_path, SAMPLE, None).target_language is None
-    with pytest.raises(UserError, match="no target language"):
+    with pytest.raises(DocumentError, match="no target language"):
         opened(tmp_path, SAMPLE, None).rendered({0: "x"})
     page = catalogue(a={"localizations": {"pt-BR": unit("x")}}, b={})
     assert opened(tmp_path, page, None).target_language == "pt-BR"
@@ -176,7 +176,7 @@ def test_the_language_of_the_catalogue_is_the_target_if_it_has_one_other(tmp_pat
     ],
 )
 def test_another_file_is_refused_with_a_remedy(text: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=message) as caught:
+    with pytest.raises(DocumentError, match=message) as caught:
         opened(tmp_path, text)
     assert caught.value.place
     assert caught.value.remedy

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from document_samples import samples
-from multihead_documents import Document, open_document
 
-from multihead.errors import UserError
+from multihead_documents import Document, open_document
+from multihead_documents.errors import DocumentError
 
 ENDINGS = (".xml", ".resx", ".ts", ".strings", ".stringsdict", ".xcstrings")
 SAMPLES = {
@@ -36,7 +36,7 @@ def read(path: Path, data: bytes) -> Document | None:
     path.write_bytes(data)
     try:
         return open_document(path, target_language="ru")
-    except UserError as error:
+    except DocumentError as error:
         assert str(path) in str(error.place)  # noqa: PT017
         assert error.remedy  # noqa: PT017
         return None

@@ -6,11 +6,11 @@ import pytest
 from document_samples import samples
 from hypothesis import given
 from hypothesis import strategies as st
+
 from multihead_documents import Document, Markup, open_document
+from multihead_documents.errors import DocumentError
 from multihead_documents.subtitle_pairs import subtitle_pairs
 from multihead_documents.subtitles.line_wrapping import separator, width, wrapped
-
-from multihead.errors import UserError
 
 
 def opened(folder: Path, name: str, text: str | bytes) -> Document:
@@ -74,7 +74,7 @@ def test_a_line_of_spaces_belongs_to_its_webvtt_cue(tmp_path: Path) -> None:
 @pytest.mark.parametrize("times", ["00:00:03,000 -> 00:00:04,000", "-00:00:03,000 --> 00:00:04,000"])
 def test_times_that_are_spoilt_are_no_text(times: str, tmp_path: Path) -> None:
     text = f"1\n00:00:01,000 --> 00:00:02,000\nJa.\n\n2\n{times}\nNein.\n"
-    with pytest.raises(UserError, match=r"film\.srt:6: no times"):
+    with pytest.raises(DocumentError, match=r"film\.srt:6: no times"):
         opened(tmp_path, "film.srt", text)
 
 
@@ -189,8 +189,8 @@ def test_two_files_of_one_film_are_aligned_by_time(tmp_path: Path) -> None:
 def test_files_of_different_cuts_are_refused(tmp_path: Path) -> None:
     (tmp_path / "de.srt").write_text(LEFT)
     (tmp_path / "en.vtt").write_text(RIGHT.replace("00:0", "01:00:0"))
-    with pytest.raises(UserError, match="only 0 of 3 subtitles are shown at the time of one in"):
+    with pytest.raises(DocumentError, match="only 0 of 3 subtitles are shown at the time of one in"):
         list(subtitle_pairs(tmp_path / "de.srt", tmp_path / "en.vtt"))
     (tmp_path / "a.txt").write_text("a")
-    with pytest.raises(UserError, match="not a subtitle file"):
+    with pytest.raises(DocumentError, match="not a subtitle file"):
         list(subtitle_pairs(tmp_path / "a.txt", tmp_path / "en.vtt"))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from archive_samples import packed, parts
-from multihead_documents import Document, Markup, carried, open_document
 
-from multihead.errors import UserError
+from multihead_documents import Document, Markup, carried, open_document
+from multihead_documents.errors import DocumentError
 
 BOOK = parts("xlsx")
 STRINGS, SHEET, OTHER = "xl/sharedStrings.xml", "xl/worksheets/sheet1.xml", "xl/worksheets/sheet2.xml"
@@ -141,9 +141,9 @@ def test_strict_workbooks_are_read(tmp_path: Path) -> None:
     ],
 )
 def test_a_hostile_workbook_is_refused(change: dict[str, bytes], message: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=message):
+    with pytest.raises(DocumentError, match=message):
         opened(tmp_path, {**BOOK, **change})
-    with pytest.raises(UserError, match="no sheets of Excel's in it"):
+    with pytest.raises(DocumentError, match="no sheets of Excel's in it"):
         opened(tmp_path, parts("pptx"))
 
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 from document_samples import samples
+
 from multihead_documents import Document, Markup, Translation, open_document
+from multihead_documents.errors import DocumentError
 from multihead_documents.xml.document import with_attributes
 from multihead_documents.xml.events import xml_events
-
-from multihead.errors import UserError
 
 
 def opened(folder: Path, name: str, text: str | bytes, **languages: str) -> Document:
@@ -86,7 +86,7 @@ def test_xliff_2_states_are_its_segments(tmp_path: Path) -> None:
 
 def test_xliff_2_needs_a_target_language(tmp_path: Path) -> None:
     document = opened(tmp_path, "two.xlf", samples()["two.xlf"])
-    with pytest.raises(UserError, match=r"two\.xlf:2: no target language \(trgLang\)"):
+    with pytest.raises(DocumentError, match=r"two\.xlf:2: no target language \(trgLang\)"):
         document.rendered({0: document.segments[0].source})
 
 

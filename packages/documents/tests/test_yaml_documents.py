@@ -10,9 +10,9 @@ import yaml
 from document_samples import samples
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from multihead_documents import Document, Markup, open_document
 
-from multihead.errors import UserError
+from multihead_documents import Document, Markup, open_document
+from multihead_documents.errors import DocumentError
 
 SAMPLE = samples()["de.yml"].decode()
 
@@ -133,7 +133,7 @@ def test_what_is_no_text_is_kept(text: str, expected: str | None, tmp_path: Path
     ],
 )
 def test_a_fault_is_named_with_its_place(text: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError) as error:
+    with pytest.raises(DocumentError) as error:
         opened(tmp_path, text)
     assert error.value.place
     assert error.value.remedy
@@ -144,7 +144,7 @@ def test_a_fault_is_named_with_its_place(text: str, tmp_path: Path) -> None:
     "text", ["[" * 200_000, "a: &x [" * 9000, "- " * 9000, "'" * 200_001, "a: b\n" * 20_000]
 )
 def test_a_hostile_file_takes_linear_time(text: str, tmp_path: Path) -> None:
-    with suppress(UserError):
+    with suppress(DocumentError):
         assert opened(tmp_path, text).segments
 
 

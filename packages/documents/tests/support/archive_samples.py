@@ -1,4 +1,4 @@
-"""Office and OpenDocument files, and an e-book, packed from the parts in ``tests/documents/archives``."""
+"""Office and OpenDocument files, and an e-book, packed from the parts in ``tests/archives``."""
 
 import io
 import zipfile
@@ -11,7 +11,7 @@ TYPES = {
     "ods": b"application/vnd.oasis.opendocument.spreadsheet",
     "epub": b"application/epub+zip",
 }
-FOLDER = Path(__file__).parents[1] / "documents" / "archives"
+FOLDER = Path(__file__).parents[1] / "archives"
 
 
 def parts(kind: str) -> dict[str, bytes]:

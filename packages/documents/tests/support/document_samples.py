@@ -5,7 +5,7 @@ from pathlib import Path
 
 from archive_samples import packed, parts
 
-FOLDER = Path(__file__).parents[1] / "documents" / "samples"
+FOLDER = Path(__file__).parents[1] / "samples"
 
 TEXT = "\ufeffErste Zeile.\r\n\r\n\t  zweite \u3000 Zeile  \r\n안녕\nשלום"
 

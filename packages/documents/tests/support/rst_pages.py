@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from marked_targets import filled
+
 from multihead_documents import Document, open_document
 
 
