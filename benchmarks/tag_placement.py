@@ -16,17 +16,17 @@ from pathlib import Path
 
 import tyro
 
-from multihead_documents.markup import Tag
 from multihead.generation import Translator
 from multihead.generation.carrying import line
 from multihead.generation.tag_placement import placed
 from multihead.generation.text_layout import PlacedTag, Unit
+from multihead.markup import Tag
 from multihead.run.environment import environment
 from multihead.text.lexicon import Lexicon
 
 HERE = Path(__file__).parent
 RESULT = HERE.parent / "results" / "tag-placement.json"
-OPEN, CLOSE = Tag("b", "open", "<b>"), Tag("b", "close", "</b>")
+OPEN, CLOSE = Tag("b", "open"), Tag("b", "close")
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ LOOKERS = {
     "api/__init__.py",
     "api/loading.py",
     "training/several.py",  # optional: FSDP2, which takes as long to import as everything else
-    "documents/__init__.py",  # only where a document is read: the readers of all formats
+    "documents/__init__.py",  # optional: the library of documents, and what needs it
     "workflows/translation_memory.py",
     "addresses.py",  # optional: the file systems of object stores
     "text/identify.py",  # optional: the model that identifies languages
@@ -206,6 +206,11 @@ def test_no_import_hides_inside_a_function() -> None:
 def test_modules_are_looked_up_by_name_only_where_there_is_a_reason() -> None:
     lookers = {file for file, text in sources().items() if "import_module" in text or "__import__" in text}
     assert lookers <= LOOKERS
+
+
+def test_the_library_of_documents_is_imported_by_its_gateway_alone() -> None:
+    importers = {found.file for found in IMPORTS if found.module.partition(".")[0] == "multihead_documents"}
+    assert importers == {"documents/library.py", "documents/bilingual.py"}
 
 
 def test_no_module_imports_itself_in_a_circle() -> None:

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 from command_line import Captured, fail, run
-from multihead_documents import Markup, Tag, open_document
-from multihead_documents.memories.tmx_writing import tmx_lines
-from multihead_documents.parallel import read_pairs
 
 from multihead import cli
 from multihead.workflows.aligning import align
 from multihead.workflows.translation_memory import Memory
+from multihead_documents import Markup, Tag, open_document
+from multihead_documents.memories.tmx_writing import tmx_lines
+from multihead_documents.parallel import read_pairs
 
 GERMAN = """# Einleitung
 

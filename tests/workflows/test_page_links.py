@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from capitals import written
-from multihead_documents import open_document
 from scripted_translator import ScriptedTranslator
 
 from multihead.generation.text_translator import TextTranslator
@@ -11,6 +10,7 @@ from multihead.settings import SearchSettings, TokenizerSettings
 from multihead.text.training import train
 from multihead.workflows.page_links import linked_places
 from multihead.workflows.translating_documents import Request, translate_document
+from multihead_documents import open_document
 
 
 def test_places_that_other_pages_link_to_are_found_however_they_are_written(tmp_path: Path) -> None:

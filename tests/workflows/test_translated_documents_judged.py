@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from document_samples import samples
-from multihead_documents import Markup, open_document
 from scripted_translator import ScriptedTranslator
 
 from multihead.generation.text_translator import TextTranslator
 from multihead.settings import SearchSettings, TokenizerSettings
 from multihead.text.training import train
 from multihead.workflows.translating_documents import Request, Summary, translate_document
+from multihead_documents import Markup, open_document
 
 SAMPLES = samples()
 

@@ -4,6 +4,8 @@ import doctest
 import importlib
 import pkgutil
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from multihead_documents import FORMATS, format_of, open_document
 from multihead_documents.errors import DocumentError
 
 MODULES = ["", *(f".{module.name}" for module in pkgutil.iter_modules(multihead_documents.__path__))]
+README = Path(__file__).parents[1] / "README.md"
 PAGE = Path(__file__).parents[3] / "docs" / "documents.md"
 
 
@@ -58,3 +61,22 @@ def test_a_document_replaces_a_file_as_a_whole_and_a_pipe_not_at_all(tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
     with pytest.raises(DocumentError, match="cannot be written"):
         document.write({}, tmp_path / "none" / "a.txt")
+
+
+def test_the_example_of_the_readme_prints_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    example = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[0]
+    exec(example, {})
+    shown = [line.partition("# ")[2] for line in example.splitlines() if "# " in line]
+    assert shown
+    printed = capsys.readouterr().out
+    assert [line for line in shown if line not in printed] == []
+
+
+def test_the_library_needs_neither_multihead_nor_torch() -> None:
+    found = pkgutil.walk_packages(multihead_documents.__path__, "multihead_documents.")
+    modules = [module.name for module in found]
+    blocked = "import sys; sys.modules['multihead'] = sys.modules['torch'] = None; import "
+    subprocess.run([sys.executable, "-c", blocked + ", ".join(modules)], check=True)

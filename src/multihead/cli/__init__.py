@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from multihead import plugins
+from multihead import documents, plugins
 from multihead.errors import UserError
 from multihead.imports import uncollected
 
@@ -191,6 +191,8 @@ def run_command(name: str, arguments: list[str]) -> int:
         with uncollected():
             command: Callable[[list[str]], int] = importlib.import_module(f"{__name__}.{name}").main
     except ModuleNotFoundError as error:
+        if error.name == documents.LIBRARY:
+            raise documents.not_installed(f"multihead {name}") from error
         if error.name not in OPTIONAL:
             raise
         remedy = f"pip install 'multihead[{OPTIONAL[error.name]}]'"

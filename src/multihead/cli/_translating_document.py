@@ -5,30 +5,20 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from multihead_documents import KINDS, open_document
-from multihead_documents.document import best_language
-
 from multihead.cli import _console
 from multihead.cli._counting import counted
+from multihead.documents.library import best_language, open_document
 from multihead.errors import UserError
 from multihead.generation.text_translator import TextTranslator
-from multihead.run.names import MODEL, RECIPE, WEIGHTS
 from multihead.workflows.finished_documents import finished
 from multihead.workflows.page_links import linked_places
-from multihead.workflows.translating_documents import Request, Summary, identity, translate_document
+from multihead.workflows.translating_documents import (
+    Request,
+    Summary,
+    identity,
+    translate_document,
+)
 from multihead.workflows.translating_folders import SELDOM, planned
-
-
-def split_arguments(names: Sequence[str]) -> tuple[tuple[str, ...], list[Path]]:
-    """Split positional arguments into run folders, and documents or folders of them, which follow."""
-
-    def is_document(number: int, path: Path) -> bool:
-        if path.is_dir():
-            return number > 0 and not any((path / name).exists() for name in (RECIPE, MODEL, WEIGHTS))
-        return path.suffix.lower() in KINDS
-
-    documents = [name for number, name in enumerate(names) if is_document(number, Path(name))]
-    return tuple(name for name in names if name not in documents), [Path(name) for name in documents]
 
 
 def named_target(path: Path, languages: Iterable[str], encoding: str | None) -> str | None:

@@ -20,12 +20,11 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
-from multihead_documents.document import languages_match
-from multihead_documents.memories.tmx_writing import tmx_lines
 
 from multihead.cli import _console, _options
 from multihead.cli._writing import in_blocks, same_file, write
 from multihead.data.cleaning.sample import doubts
+from multihead.documents.library import languages_match, tmx_lines
 from multihead.errors import UserError
 from multihead.terminal import escape_unprintable
 from multihead.text.languages import canonical

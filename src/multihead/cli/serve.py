@@ -30,6 +30,7 @@ from multihead import memory
 from multihead.cli import _console, _options
 from multihead.cli._effect import SEARCH_OF_THE_BEST
 from multihead.cli._searching import Precision, search_settings
+from multihead.documents import about_documents, is_installed
 from multihead.errors import UserError
 from multihead.generation.loading import load_translator
 from multihead.generation.text_translator import TextTranslator
@@ -45,7 +46,6 @@ from multihead.serve.metrics import Metrics
 from multihead.serve.queued import QueuedTranslator
 from multihead.serve.service import Direction, Service
 from multihead.text.terms import Glossary
-from multihead.workflows.translating_documents import Request, translate_document
 from multihead.workflows.without_effect import refuse_other_methods
 
 GRACE = 30
@@ -117,7 +117,7 @@ def main(arguments: Sequence[str]) -> int:
         app = application(
             service,
             _sentence_inspector(options.device),
-            translate_document=_translated_document,
+            translate_document=_translated_document if is_installed() else None,
             serving=serving,
         )
         config = uvicorn.Config(
@@ -217,18 +217,18 @@ def _translated_document(
     translator: TextTranslator, direction: Direction, name: str, content: bytes
 ) -> tuple[bytes, list[str]]:
     """Return the translated document, and its cautions."""
+    documents = about_documents("multihead.workflows.translating_documents", name)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         output = path.with_stem(f"{path.stem}.translated")
         path.write_bytes(content)
         try:
-            summary = translate_document(
-                Request(path, output, direction.settings), translator, [direction.name]
-            )
+            request = documents.Request(path, output, direction.settings)
+            summary = documents.translate_document(request, translator, [direction.name])
         except UserError as error:
             place = (error.place or "").replace(f"{folder}/", "")  # a folder that clients never see
             raise UserError(error.fact, place=place or None, remedy=error.remedy) from None
-        return output.read_bytes(), summary.cautions
+        return output.read_bytes(), list(summary.cautions)
 
 
 def _sentence_inspector(device: str) -> Callable[[str, str], str]:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from multihead_documents.splice import Span
 
 from multihead.attention_maps import Choice, align, sentence
 from multihead.attention_maps.records import Attended
 from multihead.generation.carrying import Line
 from multihead.generation.tag_alignment import Weights
+from multihead.generation.text_layout import Span
 from multihead.text import symbols
 from multihead.text.lexicon import Lexicon
 from multihead.text.tokenizer import Tokenizer

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from multihead_documents.splice import Span
 from numpy.typing import NDArray
 
 from multihead.generation.carrying import Line
+from multihead.generation.text_layout import Span
 from multihead.text.lexicon import WORD
 
 Floats = NDArray[np.float64]
@@ -56,6 +56,11 @@ def proportional(sentence: str, text: str) -> Weights:
 
 def _words(text: str) -> list[Span]:
     return [Span(*found.span()) for found in WORD.finditer(text)]
+
+
+def as_wholes(sentence: str, text: str) -> Weights:
+    """Return weights for a sentence or a translation without words: both count as one word."""
+    return Weights(np.ones((1, 1)), [Span(0, len(text))], [Span(0, len(sentence))])
 
 
 def merged(weights: Weights, zones: Sequence[Span]) -> Weights:

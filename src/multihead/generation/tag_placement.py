@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from multihead_documents.markup import Markup, Piece, Tag, carried, repaired
 
 from multihead.generation.carrying import Line
 from multihead.generation.line_translator import LineTranslator
-from multihead.generation.tag_alignment import Floats, Weights, merged, proportional, zones
+from multihead.generation.tag_alignment import Floats, Weights, as_wholes, merged, proportional, zones
 from multihead.generation.text_layout import Unit
+from multihead.markup import Markup, Piece, Tag
 from multihead.text.lexicon import Lexicon
 
 BATCH = 32
@@ -56,11 +56,10 @@ def with_tags(unit: Unit, text: str, weights: Weights) -> Markup:
         text: its translation.
         weights: attention between their words.
     """
-    source = _source(unit)
     if text == unit.text:  # a number or a name, copied
-        return repaired(source, source)
+        return _source(unit)
     if not weights.rows or not weights.columns:
-        return carried(source, text)
+        weights = as_wholes(unit.text, text)
     nodes = _tree(unit)
     _place(nodes, unit, weights, 0, len(weights.rows))
     spaced = {
@@ -80,7 +79,7 @@ def with_tags(unit: Unit, text: str, weights: Weights) -> Markup:
         pieces += [before, tag]
         if tag in spaced and text[end - 1 : end].isspace():
             owed = text[end - 1]  # behind the tags that close here too
-    return repaired(source, Markup.of(*pieces, owed, text[end:]))
+    return Markup.of(*pieces, owed, text[end:])
 
 
 def _apart(text: str, offset: int, width: int) -> bool:

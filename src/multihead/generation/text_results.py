@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from multihead_documents.markup import Markup
-
 from multihead.generation.confidence import LOW
+from multihead.markup import Markup
 from multihead.text.terms import Term
 
 

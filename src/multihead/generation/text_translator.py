@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
-from multihead_documents.markup import Markup
-
 from multihead import run
 from multihead.errors import UserError
 from multihead.generation.carrying import Words, line
@@ -17,6 +15,7 @@ from multihead.generation.sentence_search import SentenceSearch
 from multihead.generation.tag_placement import placed
 from multihead.generation.text_layout import Layout, laid_out
 from multihead.generation.text_results import SentenceTranslation, TextTranslation
+from multihead.markup import Markup
 from multihead.progress import OnCount
 from multihead.run import manifest
 from multihead.run.names import FURTHER

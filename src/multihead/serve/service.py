@@ -5,13 +5,9 @@ import copy
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
-from multihead_documents.markup import Markup
-from multihead_documents.reading import Text
-from multihead_documents.web.html import Page
-
+from multihead.documents import about_documents, is_installed, not_installed
 from multihead.errors import UserError
 from multihead.generation.text_results import SentenceTranslation, TextTranslation
 from multihead.generation.text_translator import TextTranslator
@@ -206,6 +202,8 @@ def _translated(texts: Sequence[str], direction: Direction, options: Options, ti
         settings = settings.model_copy(update={"n_best": count + 1, "beam_size": beam, "method": "beam"})
     translator = for_request(direction, ticket)
     if options.format == "html":
+        if not is_installed():
+            raise RefusedError(501, str(not_installed("HTML")))
         return [_html(text, translator, settings, options) for text in texts]
     found = translator.translate(texts, settings, sentences=options.sentences, glossary=options.glossary)
     return [_answer(one, count) for one in found]
@@ -213,19 +211,21 @@ def _translated(texts: Sequence[str], direction: Direction, options: Options, ti
 
 def _html(text: str, translator: TextTranslator, settings: SearchSettings, options: Options) -> Answer:
     """Translate the text of an HTML fragment or page; everything else stays as it is."""
-    page = Page(Path("q"), Text("q", text, "utf-8"))
-    sources: list[Markup] = [segment.source for segment in page.segments]
+    library = about_documents("multihead.documents.library", "HTML")
+    page = library.html_fragment(text)
     found = translator.translate_markup(
-        sources, settings, sentences=options.sentences, glossary=options.glossary
+        [library.to_translate(segment.source) for segment in page.segments],
+        settings,
+        sentences=options.sentences,
+        glossary=options.glossary,
     )
     answers = [_answer(one, 0) for one in found]
-    rendered = (
-        page.rendered({number: one.markup for number, one in enumerate(found)}) if found else text.encode()
-    )
+    translations = {number: library.to_document(one.markup) for number, one in enumerate(found)}
+    html: bytes = library.rendered(page, translations) if found else text.encode()
     lengths = [max(1, len(one.source)) for one in found]
     mean = sum(a.confidence * n for a, n in zip(answers, lengths, strict=True)) / max(1, sum(lengths))
     notes = tuple(note for answer in answers for note in answer.notes)
-    return Answer(rendered.decode("utf-8"), confidence=mean if answers else 1.0, notes=notes)
+    return Answer(html.decode("utf-8"), confidence=mean if answers else 1.0, notes=notes)
 
 
 def _answer(found: TextTranslation, alternatives: int) -> Answer:

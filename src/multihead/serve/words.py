@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from multihead_documents.splice import Span
 
 from multihead.attention_maps import sentence
 from multihead.generation.batching import SourceLine
 from multihead.generation.carrying import Line
 from multihead.generation.line_translator import LineTranslator
 from multihead.generation.searching import collate_sources
-from multihead.generation.text_layout import Unit
+from multihead.generation.text_layout import Span, Unit
 from multihead.settings import SearchSettings
 from multihead.text.lexicon import Lexicon
 from multihead.text.placeholders import Table

@@ -188,15 +188,31 @@ def _named(spans: Sequence[Span], reserved: Collection[str]) -> list[str]:
 
 def _pairs(spans: Sequence[Span]) -> dict[int, int]:
     """Return the closing tag of each opening tag that has one, both by their places among the spans."""
+    return partners(map(_name, spans))
+
+
+def _name(span: Span) -> tuple[str, bool] | None:
+    """Return the name of a tag that has a partner, and whether it closes; None for all else."""
+    tag = _TAG.match(span.text) if span.kind == "tag" else None
+    if tag is None or not tag["name"] or span.text.endswith("/>") or tag["name"].lower() in _VOID:
+        return None
+    return tag["name"], bool(tag["close"])
+
+
+def partners(names: Iterable[tuple[str, bool] | None]) -> dict[int, int]:
+    """Return the closing tag of each opening tag that has one, both by their places.
+
+    Args:
+        names: the name of each tag, and whether it closes; None for what has no partner.
+    """
     found: dict[int, int] = {}
     opened: list[tuple[int, str]] = []
     counts: Counter[str] = Counter()
-    for place, span in enumerate(spans):
-        tag = _TAG.match(span.text) if span.kind == "tag" else None
-        if tag is None or not tag["name"] or span.text.endswith("/>") or tag["name"].lower() in _VOID:
+    for place, named in enumerate(names):
+        if named is None:
             continue
-        name = tag["name"]
-        if not tag["close"]:
+        name, closes = named
+        if not closes:
             opened.append((place, name))
             counts[name] += 1
         elif counts[name]:

@@ -5,17 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from multihead_documents import TABLES, Document, Markup, Segment, faults, kind_of, open_document
-from multihead_documents.subtitle_pairs import subtitle_pairs
-
+from multihead.documents.bilingual import subtitle_pairs
+from multihead.documents.library import Document, Markup, Segment, faults, format_of, open_document
 from multihead.errors import UserError
 from multihead.text.length_alignment import PARAGRAPHS, aligned, paths
 from multihead.text.segmentation import split
 
-BILINGUAL = ("po", "xliff", "tmx", "qt", "xcstrings")
-ONE_FILE = (*BILINGUAL, "csv")
-"""Formats of which one file has both languages."""
-TIMED = ("srt", "vtt")
 MOST_PATHS = 20_000_000
 """Pairs of places that are tried: minutes."""
 SAME_TAGS = 0.9
@@ -72,7 +67,7 @@ def align(
     """
     for path in (source, target):
         _refuse(path)
-    if kind_of(source) in TIMED and kind_of(target) in TIMED:
+    if format_of(source).timed and format_of(target).timed:
         found = Alignment([Pair(*pair) for pair in subtitle_pairs(source, target)])
         return _finished(found, languages, sentences=sentences)
     documents = [open_document(path, encoding=encoding) for path in (source, target)]
@@ -90,10 +85,10 @@ def align(
 
 
 def _refuse(path: Path) -> None:
-    if path.suffix.lower() in TABLES:
+    if format_of(path).is_table:
         remedy = "Name the columns to the command that reads it: --source-field, --target-field."
         raise UserError("a table, which has both sides in its columns", place=str(path), remedy=remedy)
-    if kind_of(path) in BILINGUAL:
+    if format_of(path).bilingual:
         remedy = "Give it to train, clean or --tm as it is."
         raise UserError("it has both languages itself", place=str(path), remedy=remedy)
 

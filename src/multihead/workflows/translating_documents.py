@@ -8,11 +8,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from multihead_documents import Document, Segment, Translation, kind_of, open_document
-from multihead_documents.document import languages_match
-from multihead_documents.markup import faults
-
 from multihead import disk
+from multihead.documents.library import (
+    Document,
+    Segment,
+    Translation,
+    faults,
+    format_of,
+    languages_match,
+    open_document,
+    to_translate,
+    write,
+)
 from multihead.errors import UserError
 from multihead.generation.text_results import TextTranslation
 from multihead.generation.text_translator import TextTranslator
@@ -43,7 +50,7 @@ class Request:
         sentences: False: a line of a segment is one sentence.
         encoding: of a text that does not say its own.
         again: translate segments again that are translated already.
-        columns: of a table of values, see ``documents.open_document``.
+        columns: of a table of values, see ``open_document``.
         linked: places in it that other documents link to.
     """
 
@@ -147,7 +154,7 @@ def translate_document(
             progress(summary.segments - len(by_number), summary.segments)
         for chunk in _chunks([segment for segment in pending if segment.number in by_number]):
             found = translator.translate_markup(
-                [segment.source for segment in chunk],
+                [to_translate(segment.source) for segment in chunk],
                 request.search,
                 sentences=request.sentences,
                 glossary=glossary,
@@ -160,7 +167,7 @@ def translate_document(
                 del by_number[segment.number]
             if progress:
                 progress(summary.segments - len(by_number), summary.segments)
-        document.write(translations, request.output)
+        write(document, translations, request.output)
         journal.remove()
     return summary
 
@@ -176,11 +183,11 @@ def _cautions(document: Document, source: str | None, target: str | None) -> lis
 
 
 def _refuse_output(request: Request) -> None:
-    kind = kind_of(request.path)
+    kind = format_of(request.path).name
     if request.output.exists() and request.path.exists() and request.output.samefile(request.path):
         remedy = "Name another output file."
         raise UserError("the output would overwrite the document", place=str(request.output), remedy=remedy)
-    if kind_of(request.output) != kind:
+    if format_of(request.output).name != kind:
         fact = f"a document of the format {kind} cannot be written as {request.output.suffix}"
         remedy = f"Name a file that ends in {request.path.suffix}."
         raise UserError(fact, place=str(request.output), remedy=remedy)
@@ -243,15 +250,16 @@ def _chunks(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
 def _record(segment: Segment, found: TextTranslation) -> dict[str, Any]:
     """Return a translated segment as a line of the journal."""
     warnings = list(found.warnings)
-    target = found.markup
+    target = spelled(found.markup)
     if not found.text.strip():
-        target = segment.source  # a document without this text would say less, and nobody would see it
+        # A document without this text would say less, and nobody would see it.
+        target = spelled(segment.source)
         warnings.append(KEPT)
     if segment.max_length is not None and len(found.text) > segment.max_length:
         warnings.append(f"{len(found.text):,} characters, more than the {segment.max_length:,} allowed")
     return {
         "number": segment.number,
-        "target": spelled(target),
+        "target": target,
         "confidence": round(found.confidence, 4),
         "review": found.doubtful or bool(warnings),
         "unplaced": list(found.unplaced),

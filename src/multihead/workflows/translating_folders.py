@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 
-from multihead_documents import KINDS, TABLES
-
+from multihead.documents.library import BY_ENDING
 from multihead.errors import UserError
 from multihead.workflows.translating_documents import default_output
 
@@ -28,7 +27,7 @@ class Plan:
     others: Counter[str] = field(default_factory=Counter)
 
 
-SELDOM = frozenset((".json", ".yml", ".yaml", ".xml", ".ts", ".properties", *TABLES))
+SELDOM = frozenset(ending for ending, format in BY_ENDING.items() if format.seldom)
 """Extensions that settings, programs and values have more often than texts."""
 
 
@@ -63,7 +62,7 @@ def planned(names: Sequence[Path], output: Path | None, language: str, *, only: 
         else:
             plan.documents.append((name, output / name.name if output else default_output(name, language)))
     if not plan.documents:
-        remedy = f"Documents end in {', '.join(KINDS)}."
+        remedy = f"Documents end in {', '.join(BY_ENDING)}."
         raise UserError("no document in it", place=str(names[0]), remedy=remedy)
     count, twice = Counter(output for _, output in plan.documents).most_common(1)[0][::-1]
     if count > 1:
@@ -101,7 +100,7 @@ def _add_folder(plan: Plan, folder: Path, output: Path, only: Sequence[str]) -> 
                 continue
             ending = path.suffix.lower()
             wanted = any(fnmatch(name, one) for one in only) if only else ending not in SELDOM
-            if wanted and ending in KINDS:
+            if wanted and ending in BY_ENDING:
                 plan.documents.append((path, output / path.relative_to(folder)))
             else:
                 plan.others[ending or name] += 1

@@ -4,7 +4,6 @@ A new format is a line here, and a module with its reader.
 """
 
 import importlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -52,12 +51,12 @@ class Format:
         return not {"data", "text"} & set(self.takes)
 
     @cached_property
-    def read(self) -> Callable[..., Any]:
+    def read(self) -> Any:
         """The class of its documents."""
         return _attribute(self.reader)
 
     @cached_property
-    def decode(self) -> Callable[..., Any]:
+    def decode(self) -> Any:
         """The function that decodes a file."""
         return _attribute(self.decoder)
 
