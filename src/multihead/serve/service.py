@@ -195,15 +195,20 @@ def for_request(direction: Direction, ticket: Ticket) -> TextTranslator:
     return texts
 
 
+def refuse_html_without_library(options: Options) -> None:
+    """Raise ``RefusedError`` if HTML is to be translated, and multihead-documents is not installed."""
+    if options.format == "html" and not is_installed():
+        raise RefusedError(501, str(not_installed("HTML")))
+
+
 def _translated(texts: Sequence[str], direction: Direction, options: Options, ticket: Ticket) -> list[Answer]:
     settings = direction.settings
     if count := options.alternatives:
         beam = max(settings.beam_size, count + 1)
         settings = settings.model_copy(update={"n_best": count + 1, "beam_size": beam, "method": "beam"})
     translator = for_request(direction, ticket)
+    refuse_html_without_library(options)
     if options.format == "html":
-        if not is_installed():
-            raise RefusedError(501, str(not_installed("HTML")))
         return [_html(text, translator, settings, options) for text in texts]
     found = translator.translate(texts, settings, sentences=options.sentences, glossary=options.glossary)
     return [_answer(one, count) for one in found]
