@@ -90,6 +90,8 @@ def optional_packages(user: str) -> Iterator[None]:
 
 
 def _missing(module: str, user: str) -> UserError:
+    if EXTRAS[module][1] == EXTRAS["torch"][1] and not is_installed("torch"):
+        module = "torch"  # which package of an extra is imported first says nothing to a user
     return UserError(
         f"{user} needs {EXTRAS[module][0]}, which is not installed", remedy=install_command(module)
     )
