@@ -94,7 +94,7 @@ def test_a_command_shows_its_help_or_names_the_extra_that_it_needs(python: Any, 
         ("doctor", "{run}"),
         ("pieces", "{run}"),
         ("recipes",),
-        ("split", "--src", "{source}", "--tgt", "{target}", "-o", "{out}", "--valid", "9", "--test", "9"),
+        ("split", "--src", "{source}", "--tgt", "{target}", "--to", "{out}", "--valid", "9", "--test", "9"),
         ("verify", "{run}"),
     ],
 )

@@ -72,6 +72,8 @@ def device_type(*folders: str | Path, device: str = "auto") -> str:
     """
     if native_record(*folders, device=device) is not None:
         return "cpu"
+    if not is_installed("torch"):
+        raise needs_pytorch(*folders, device=device)
     found: str = importlib.import_module("multihead.hardware").pick_device(device).type
     return found
 
