@@ -24,6 +24,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from multihead.api.loading import load
+from multihead.imports import optional_packages
 
 if TYPE_CHECKING:
     from multihead.api.loaded import (
@@ -76,4 +77,5 @@ def __getattr__(name: str) -> Any:
     name = _FORMER.get(name, name)
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES.get(name, 'loaded')}"), name)
+    with optional_packages(f"`multihead.api.{name}`" if name[0].isupper() else f"`multihead.{name}`"):
+        return getattr(importlib.import_module(f"{__name__}.{_MODULES.get(name, 'loaded')}"), name)

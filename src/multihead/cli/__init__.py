@@ -18,9 +18,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from multihead import documents, plugins
+from multihead import plugins
 from multihead.errors import UserError
-from multihead.imports import uncollected
+from multihead.imports import optional_packages, uncollected
 
 INTERRUPTED, BROKEN_PIPE, BAD_INPUT = 130, 141, 2
 """Exit codes: those of a shell for SIGINT and SIGPIPE, and that of an error the user can fix."""
@@ -56,15 +56,6 @@ EXIT_CODES = {
 }
 
 FILE_OPTION = "--model.file"
-
-OPTIONAL = {
-    "starlette": "serve",
-    "uvicorn": "serve",
-    "python_multipart": "serve",
-    "prometheus_client": "serve",
-    "scipy": "detect",
-}
-"""Optional packages, and the extra that installs each."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -187,20 +178,13 @@ def run_command(name: str, arguments: list[str]) -> int:
     Raises:
         UserError: it needs an extra that is not installed, or fails itself.
     """
-    try:
+    with optional_packages(f"`multihead {name}`"):
         with uncollected():
             command: Callable[[list[str]], int] = importlib.import_module(f"{__name__}.{name}").main
-    except ModuleNotFoundError as error:
-        if error.name == documents.LIBRARY:
-            raise documents.not_installed(f"multihead {name}") from error
-        if error.name not in OPTIONAL:
-            raise
-        remedy = f"pip install 'multihead[{OPTIONAL[error.name]}]'"
-        raise UserError(f"{error.name} is not installed", place=f"multihead {name}", remedy=remedy) from error
-    gc.freeze()  # imported objects stay alive: scanning them repeatedly took 7 % of a translation's time
-    if "torch" in sys.modules:  # a command that computes
-        importlib.import_module("multihead.hardware").use_threads()
-    return command(arguments)
+        gc.freeze()  # imported objects stay alive: scanning them repeatedly took 7 % of a translation's time
+        if sys.modules.get("torch"):  # a command that computes
+            importlib.import_module("multihead.hardware").use_threads()
+        return command(arguments)
 
 
 def _usage() -> str:

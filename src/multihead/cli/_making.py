@@ -1,16 +1,16 @@
 """`multihead data make`: corpora that are made by a rule, without a network."""
 
+import importlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
 from multihead import randomness
 from multihead.data import joined_texts, listops
-from multihead.data.pictures.coco_writing import ANNOTATIONS, coco_files
-from multihead.data.pictures.scenes import SceneMaker, ShapeStencils
 from multihead.errors import UserError
 from multihead.run import files
 from multihead.text.tables import read_labelled
@@ -115,10 +115,13 @@ def _shapes(asked: Asked, console: Console) -> None:
     count = 100 if asked.count is None else asked.count
     if not 1 <= count <= MOST:
         raise UserError(f"--count {count}", remedy=f"Give a number from 1 to {MOST:,}.")
-    folder, stencils = Path(asked.to or "data/shapes"), ShapeStencils()
-    maker = SceneMaker(stencils, seed=randomness.derive(asked.seed, "made scenes"))
+    # Imported here: only images need Pillow.
+    scenes_module: Any = importlib.import_module("multihead.data.pictures.scenes")
+    coco: Any = importlib.import_module("multihead.data.pictures.coco_writing")
+    folder, stencils = Path(asked.to or "data/shapes"), scenes_module.ShapeStencils()
+    maker = scenes_module.SceneMaker(stencils, seed=randomness.derive(asked.seed, "made scenes"))
     files.make_folder(folder)
-    for name, content in coco_files((maker.scene(number) for number in range(count)), stencils.names):
+    for name, content in coco.coco_files((maker.scene(number) for number in range(count)), stencils.names):
         files.write(folder / name, lambda path, content=content: path.write_bytes(content))  # type: ignore[misc]
     scenes = f"{count:,} scenes of 1 to {maker.most} shapes" if count > 1 else "1 scene"
-    console.print(f"{scenes}, with boxes in {ANNOTATIONS}, in {folder}")
+    console.print(f"{scenes}, with boxes in {coco.ANNOTATIONS}, in {folder}")

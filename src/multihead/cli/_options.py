@@ -12,6 +12,7 @@ from multihead import models, recipe, recipes
 from multihead.cli import _keys
 from multihead.cli._effect import Used, refuse_unused
 from multihead.errors import UserError
+from multihead.imports import is_installed
 from multihead.settings import tasks
 
 Options = TypeVar("Options")
@@ -107,7 +108,8 @@ def _section_types(rest: Sequence[str], given: Mapping[str, str], task: str) -> 
     """Return the settings classes of the model or recipe given among the arguments, or of the task."""
     if "model.kind" in given:
         return recipe.section_types(models.named(given["model.kind"]))
-    if task == models.DEFAULT_TASK:
+    # A model's own settings lie beside its layers; commands that have keys of [model] need PyTorch anyway.
+    if task == models.DEFAULT_TASK and is_installed("torch"):
         return recipe.section_types(_recipe_kind(rest) or recipe.DEFAULT_KIND)
     return tasks.sections(task)
 

@@ -7,6 +7,8 @@ import tyro
 
 from multihead import native_library, run
 from multihead import recipe as recipes
+from multihead.generation.loading import needs_pytorch
+from multihead.imports import is_installed
 from multihead.run.search_record import SearchRecord
 from multihead.settings import SearchSettings
 
@@ -28,6 +30,8 @@ def search_settings(folder: str, given: Mapping[str, object]) -> SearchSettings:
     """
     if (record := SearchRecord.read(folder)) is not None:
         return record.settings(given)
+    if not is_installed("torch"):
+        raise needs_pytorch(folder)
     opened = run.Run.open(folder).fit_for("translation")
     found: SearchSettings = recipes.load(opened.folder / "recipe.toml", given).search
     return found

@@ -11,11 +11,12 @@ which, is learned from the corpus itself. Reasons: empty, swapped, script,
 language, noise, misaligned, unlikely, numbers, placeholders, duplicate.
 """
 
+import importlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
@@ -27,7 +28,6 @@ from multihead.errors import UserError
 from multihead.terminal import escape_unprintable
 from multihead.text.lines import file_kind, read_lines
 from multihead.workflows.cleaning import Cleaned, clean
-from multihead.workflows.dual_cross_entropy import judged_by_translators
 from multihead.workflows.progress_display import ProgressDisplay
 
 HEADER = "pair\treason\todds\tnote\tsource\ttarget"
@@ -64,8 +64,10 @@ def main(arguments: Sequence[str]) -> int:
     with ProgressDisplay(_console.messages()) as display:
         verdicts = None
         if options.model:
+            # Imported here: only training the translators needs PyTorch.
+            translators: Any = importlib.import_module("multihead.workflows.dual_cross_entropy")
             verdicts = judge(pairs, progress=display.on_preparation)
-            verdicts = judged_by_translators(pairs, verdicts, Path(options.model), display)
+            verdicts = translators.judged_by_translators(pairs, verdicts, Path(options.model), display)
         found = clean(
             pairs,
             keep=options.keep,

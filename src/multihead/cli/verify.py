@@ -23,6 +23,7 @@ from multihead.cli import _console, _options
 from multihead.cli._effect import refuse_options
 from multihead.errors import UserError
 from multihead.export import manifest as export_manifest
+from multihead.imports import require
 from multihead.run import Run
 from multihead.run.lock import Lock
 from multihead.run.sealing import seal
@@ -53,6 +54,8 @@ def main(arguments: Sequence[str]) -> int:
     if (folder / export_manifest.NAME).exists():
         refuse_options(options, ("write",), "on an export")
         return _verify_export(folder)
+    if options.write:
+        require("torch", "`multihead verify --write`")
     rows = verify(folder)
     if options.write:
         try:

@@ -8,7 +8,6 @@ import copy
 import importlib
 import threading
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,6 +22,7 @@ from multihead.errors import UserError
 from multihead.generation.batching import SourceLine, padded
 from multihead.generation.directions import Directions
 from multihead.generation.line_translator import LineTranslator
+from multihead.imports import is_installed, require
 from multihead.native_library import Array, Format
 from multihead.run.search_record import SearchRecord
 from multihead.search.outputs import Hypothesis
@@ -80,8 +80,7 @@ class NativeTranslator(LineTranslator):
         """Return the ``Translator`` of the same run, which is loaded the first time."""
         with self._loading:
             if not self._full:
-                if find_spec("torch") is None:
-                    raise UserError("this needs PyTorch, which is not installed", remedy="pip install torch")
+                require("torch", "such a search (samples, prefixes, very wide beams)")
                 translator: Any = importlib.import_module("multihead.generation.translator").Translator
                 full = translator.load(self.record.folder, device="cpu", precision=self._precision)
                 self._full.append(full)
@@ -93,7 +92,7 @@ class NativeTranslator(LineTranslator):
     def prepare(self, settings: SearchSettings, *, begun: bool, phrases: bool) -> None:
         """Load the models if the kernels do not run such a search; see ``LineTranslator``."""
         native = _stepped(settings) if phrases else _plain(settings)
-        if (begun or not native) and find_spec("torch") is not None:
+        if (begun or not native) and is_installed("torch"):
             self.with_models()
 
     def searched(

@@ -1,5 +1,6 @@
 """Provenance of a run: versions, machine, data. No names of users, machines or folders."""
 
+import importlib
 import os
 import platform
 from collections.abc import Iterable, Mapping
@@ -7,11 +8,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
-import torch
 from annotated_types import Len
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from multihead import native
+from multihead import native_library
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 
@@ -93,6 +93,7 @@ def _versions() -> dict[str, str]:
 
 
 def _machine() -> dict[str, Any]:
+    torch: Any = importlib.import_module("torch")  # here: reading a run needs no PyTorch
     flags = set(_cpu_line("flags", "Features").split())
     machine: dict[str, Any] = {
         "system": platform.system(),
@@ -102,7 +103,7 @@ def _machine() -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "memory_gib": _memory_gib(),
         "flags": [flag for flag in FLAGS if flag in flags],
-        "native": native.level() or "none",
+        "native": native_library.level() or "none",
     }
     if torch.cuda.is_available():
         machine["gpus"] = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]

@@ -10,10 +10,7 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
-
-import torch
-from torch import Tensor, nn
+from typing import TYPE_CHECKING, Any, Self
 
 from multihead import models, plugins
 from multihead import recipe as recipes
@@ -31,6 +28,10 @@ from multihead.run.origin import Origin, fingerprint, identity
 from multihead.run.records import Records
 from multihead.settings import Settings, tasks
 from multihead.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
 
 STATE_MODEL = "model."
 """Prefix of the model's weights in a training state."""
@@ -289,7 +290,7 @@ class Run(Checkpoints, Records):
         """True if there is a trained model."""
         return (self.folder / WEIGHTS).exists()
 
-    def load_model(self, device: torch.device | str = "cpu") -> nn.Module:
+    def load_model(self, device: "torch.device | str" = "cpu") -> "nn.Module":
         """Return the trained model, in evaluation mode; the best checkpoint so far of an unfinished run.
 
         That a run is not finished is logged as a warning.
@@ -302,7 +303,7 @@ class Run(Checkpoints, Records):
             return self._load_unfinished(device)
         return model_file.load(self._whole(MODEL), path, device, sealed=self.sealed)
 
-    def _load_unfinished(self, device: torch.device | str) -> nn.Module:
+    def _load_unfinished(self, device: "torch.device | str") -> "nn.Module":
         """Return the best checkpoint so far, or the newest state, of a run that is not finished."""
         for name, prefix in ((BEST, ""), *((state, STATE_MODEL) for state in reversed(self.states()))):
             path = self.checkpoint_folder / f"{name}.safetensors"
@@ -321,7 +322,7 @@ class Run(Checkpoints, Records):
         remedy = "Wait for its first validation; `multihead train` with the same settings resumes it."
         raise UserError("this run has no trained model yet", place=str(self.folder), remedy=remedy)
 
-    def save_model(self, weights: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
+    def save_model(self, weights: "Mapping[str, Tensor]", meta: Mapping[str, Any]) -> None:
         """Write model.safetensors; ``meta`` describes the weights (step, how they were chosen)."""
         tensors.save(self.folder / WEIGHTS, weights, meta, self.origin)
 

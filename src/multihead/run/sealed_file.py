@@ -14,6 +14,7 @@ from safetensors import SafetensorError, safe_open
 
 from multihead import disk
 from multihead.errors import UserError
+from multihead.imports import is_installed
 from multihead.run import seal, tensor_header
 from multihead.run.origin import Origin
 from multihead.safe_parsing import parse_json
@@ -82,6 +83,7 @@ def reading(path: Path, framework: Framework, device: str = "cpu") -> Iterator[C
     Raises:
         UserError: no such file; it is cut off, altered, or not a file of tensors. If the seal is broken,
             this is raised in place of whatever the block raises.
+        ModuleNotFoundError: it holds bfloat16, which NumPy lacks, and PyTorch is not installed.
     """
     with ExitStack() as stack:
         content, check = _opened(path, framework, device, stack)
@@ -133,7 +135,13 @@ def _damaged(path: Path, fact: str) -> UserError:
 
 def _content(file: Any) -> Content:
     metadata: Mapping[str, str] | None = file.metadata()
-    tensors: dict[str, Any] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    try:
+        tensors: dict[str, Any] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except TypeError as error:
+        if "bfloat16" not in str(error) or is_installed("torch"):
+            raise
+        # The file is whole, but NumPy has no such numbers.
+        raise ModuleNotFoundError(f"No module named 'torch' ({error})", name="torch") from error
     if not metadata or KEY not in metadata:
         return Content(tensors, {})
     described = parse_json(metadata[KEY])

@@ -1,13 +1,15 @@
 """Verification of a whole run folder: the state of each file, and a remedy for each that is damaged."""
 
 import math
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from multihead import recipe as recipes
 from multihead.errors import UserError
-from multihead.run import journal, manifest, model_file, seal, search_record, tensors
+from multihead.imports import is_installed
+from multihead.run import journal, manifest, model_file, seal, sealed_file, search_record
 from multihead.run.checkpoints import BEST, SCHEDULED, STATE, check_step, numbered
 from multihead.run.environment import check as check_environment
 from multihead.run.folder import Run
@@ -137,8 +139,19 @@ def _environment(path: Path) -> None:
     check_environment(model_file.read_json(path), path)
 
 
+def _recipe(path: Path) -> None:
+    """Read a recipe; its values are checked by the model's settings, which need PyTorch."""
+    if is_installed("torch"):
+        recipes.load(path)
+        return
+    try:
+        tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UserError(f"not a recipe ({error})", place=str(path)) from None
+
+
 READERS: Mapping[str, Callable[[Path], object]] = {
-    RECIPE: recipes.load,
+    RECIPE: _recipe,
     ENVIRONMENT: _environment,
     MODEL: model_file.read,
     **dict.fromkeys(FURTHER, model_file.read_json),
@@ -171,7 +184,7 @@ def _weights(run: Run, path: Path, origin: Origin | None, progress: dict[str, An
     state = path.name.startswith(STATE)
     remedy = AGAIN if file == WEIGHTS else RESUMES if state else WITHOUT
     try:
-        with tensors.reading(path) as content:
+        with sealed_file.reading(path, "pt" if is_installed("torch") else "numpy") as content:
             content.check(content.origin if origin is None else origin, path, sealed=run.sealed)
             check_step(path, content.meta)
             check_numbers(content.tensors, largest=math.inf if state else LARGEST)
