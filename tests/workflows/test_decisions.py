@@ -95,8 +95,6 @@ def test_composed_and_decomposed_letters_are_one() -> None:
 
 
 def test_a_script_is_known_by_its_letters() -> None:
-    assert measured("שלום 123").source.right_to_left
-    assert not measured("peace, שלום, and quiet").source.right_to_left
     assert measured("你好, world").source.scripts == pytest.approx({"LATIN": 5 / 7, "CJK": 2 / 7})
     assert measured("สวัสดีชาวโลก").source.unspaced
 

@@ -15,7 +15,7 @@ from multihead.data.text_batches import as_input
 from multihead.errors import UserError
 from multihead.hardware import Precision
 from multihead.run import Run
-from multihead.text.masking import MASK, encode_masked, mask_id
+from multihead.text.masking import encode_masked, mask_id
 from multihead.text.tokenizer import Tokenizer
 
 
@@ -102,10 +102,3 @@ class MaskFiller:
 
     def _predictions(self, ids: Sequence[int], probabilities: Sequence[float]) -> list[MaskPrediction]:
         return [MaskPrediction(self.tokenizer.piece(i), p) for i, p in zip(ids, probabilities, strict=True)]
-
-
-# Former names, for one version.
-Guess = MaskPrediction
-Filled = FilledText
-
-__all__ = ["MASK", "Filled", "FilledText", "Guess", "MaskFiller", "MaskPrediction"]

@@ -16,7 +16,7 @@ from multihead.generation.text_translator import TextTranslator
 from multihead.serve.handling import Handling, document_path, while_connected
 from multihead.serve.queued import Ticket
 from multihead.serve.refusal import RefusedError
-from multihead.serve.request import TRANSLATE, language, one_text, parse_request, refuse_unknown
+from multihead.serve.request import language, one_text, parse_request, refuse_unknown
 from multihead.serve.service import Direction, detected, for_request
 from multihead.text import identify
 from multihead.text.languages import language as language_named
@@ -214,10 +214,6 @@ class LibreTranslate:
                 "glossaries": list(handling.glossaries.named),
             }
         )
-
-
-FIELDS = {"/translate": TRANSLATE, "/detect": DETECT, "/suggest": SUGGEST, "/translate_file": TRANSLATE_FILE}
-"""Fields of each route."""
 
 
 def _endings() -> set[str]:

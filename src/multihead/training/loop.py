@@ -5,7 +5,6 @@ state and ends with the same bytes as an uninterrupted run. Batch order and all 
 of (seed, step), so only weights, optimiser moments and a position are saved.
 """
 
-import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -37,8 +36,6 @@ from multihead.training.schedules import staged_rate
 from multihead.training.several import make_state, make_updater_of
 from multihead.training.shards import Shards
 from multihead.training.unsaved import Unsaved
-
-LOG = logging.getLogger(__name__)
 
 Group = list[tuple[Batch, Position]]
 """The micro-batches of one update, each with the position that follows it."""

@@ -19,8 +19,6 @@ from multihead.settings import tasks
 
 LOWER = ("loss", "perplexity", "bits_per_character")
 """Metrics for which lower is better."""
-SHOWN = (*LOWER, "accuracy", "bleu", "chrf", "f1", "ap")
-"""Metrics whose best value is shown."""
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "f1": "F1", "ap": "AP", "bits_per_character": "bits per character"}
 
 
