@@ -3,16 +3,15 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-import tyro
-
 from multihead import native_library, run
 from multihead import recipe as recipes
+from multihead.cli import _options
 from multihead.run.search_record import SearchRecord
 from multihead.settings import SearchSettings
 
 Precision = Annotated[
     native_library.Precision,
-    tyro.conf.arg(
+    _options.Option(
         help="Precision of matrix products. int8 is fastest and slightly less exact; it needs a CPU and the "
         "native kernels. auto is bf16 if the hardware supports it, otherwise fp32."
     ),

@@ -19,7 +19,6 @@ from importlib.util import find_spec
 from typing import Annotated, Any
 
 import torch
-import tyro
 from rich.table import Table
 from torch import nn
 
@@ -51,9 +50,7 @@ OPTIONAL = {
 class Options:
     """Options of the command."""
 
-    run: Annotated[
-        str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[RUN]", help_behavior_hint="")
-    ] = None
+    run: Annotated[str | None, _options.POSITIONAL, _options.Option(metavar="[RUN]")] = None
     """Run folder; without it, the installation is checked."""
     json: _options.Flag = False
     """Print JSON: a list of names and texts, in the order of the report."""

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
-import tyro
 from rich.console import Console
 
 from multihead import parallel, plugins
@@ -51,29 +50,29 @@ from multihead.workflows.trial import differences, settled
 class Options:
     """Options of the command besides recipe keys."""
 
-    recipe: Annotated[_options.Name, tyro.conf.arg(metavar="[RECIPE]")] = None
+    recipe: Annotated[_options.Name, _options.Option(metavar="[RECIPE]")] = None
     """Built-in recipe (`multihead recipes`) or TOML file. (default: settings for the size of the corpus)"""
     src: _options.Files = ()
     """Training file(s), source side: lines, or both sides in TSV, CSV, JSONL, TMX, XLIFF or PO; plain, .gz,
     .xz or .zst."""
     tgt: _options.Files = ()
     """Training file(s), target side, aligned with the source line by line, or subtitles of the same film."""
-    source_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--src-lang"])] = None
+    source_language: Annotated[_options.Text, _options.Option(aliases=("--src-lang",))] = None
     """Source language, as de: needed for TMX."""
-    target_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--tgt-lang"])] = None
+    target_language: Annotated[_options.Text, _options.Option(aliases=("--tgt-lang",))] = None
     """Target language, as en."""
     corpora: _options.File = None
     """A corpora.toml: several corpora, languages and directions in one model (docs/languages.md)."""
     corpus: Annotated[
         tuple[str, ...],
-        tyro.conf.arg(metavar="LANGUAGES=SOURCE,TARGET [...]", help_behavior_hint=""),
+        _options.Option(metavar="LANGUAGES=SOURCE,TARGET [...]"),
     ] = ()
     """The same without a file: de-en=train.de,train.en fr-en=train.fr,train.en."""
     valid_src: _options.Files = ()
     """Validation file(s), source side. (default: part of the training data is held out)"""
     valid_tgt: _options.Files = ()
     """Validation file(s), target side."""
-    synthetic: Annotated[tuple[str, ...], tyro.conf.arg(metavar="DIR [DIR ...]", help_behavior_hint="")] = ()
+    synthetic: Annotated[tuple[str, ...], _options.Option(metavar="DIR...")] = ()
     """Folder(s) of `multihead synthesise` to train on besides (docs/more-data.md)."""
     mono: _options.Files = ()
     """Text in the target language: a model that translates back is trained first, its translations of this
@@ -85,7 +84,7 @@ class Options:
     run's own corpus."""
     run: _options.Folder = None
     """Run folder; an existing run is resumed. (default: runs/RECIPE-HASH)"""
-    minutes: Annotated[float | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
+    minutes: Annotated[float | None, _options.Option(metavar="N")] = None
     """Make the best of this many minutes, everything counted."""
     finish: _options.Flag = False
     """End the training of --run now, whether it is running or was stopped: with a cool-down (schedule wsd)
@@ -95,12 +94,12 @@ class Options:
     counted anew. More --training.steps or --minutes than before do the same."""
     init: _options.Folder = None
     """Run folder whose weights and vocabulary to start from (fine-tuning)."""
-    mirror: Annotated[str | None, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")] = None
+    mirror: Annotated[str | None, _options.Option(metavar="ADDRESS")] = None
     """Copy the run to this address (s3://BUCKET/RUN) at every validation; where --run does not exist, resume
     from the copy (docs/parallel.md)."""
     processes: _options.Number = None
     """Train in this many processes on this machine, with the same result (docs/parallel.md)."""
-    observe: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME [...]", help_behavior_hint="")] = ()
+    observe: Annotated[tuple[str, ...], _options.Option(metavar="NAME...")] = ()
     """Send the numbers to tensorboard, mlflow or wandb, as far as installed; only if asked for."""
     dry_run: _options.Flag = False
     """Read the data, try the largest batch and estimate memory and time, without training."""

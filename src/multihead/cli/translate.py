@@ -33,7 +33,6 @@ from itertools import islice, repeat
 from pathlib import Path
 from typing import Annotated, Literal
 
-import tyro
 from multihead_documents import KINDS, TABLES, conversion
 
 from multihead import memory
@@ -73,13 +72,13 @@ class Options:
 
     runs: Annotated[
         tuple[str, ...],
-        tyro.conf.Positional,
-        tyro.conf.arg(metavar="RUN [RUN ...] [DOCUMENT ...]", help_behavior_hint=""),
+        _options.POSITIONAL,
+        _options.Option(metavar="RUN... [DOCUMENT...]"),
     ]
     """Run folder(s), and documents to translate, or folders of them."""
-    input: Annotated[_options.File, tyro.conf.arg(aliases=["-i"])] = None
+    input: Annotated[_options.File, _options.Option(aliases=("-i",))] = None
     """Text file with one sentence per line, plain or compressed. (default: standard input)"""
-    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
+    output: Annotated[_options.File, _options.Option(aliases=("-o",))] = None
     """Output file, which appears when it is complete. (default: standard output;
     of a document: its name with the target language, letter.en.docx)
     Folder for several documents, or for the translation of a folder."""
@@ -106,16 +105,16 @@ class Options:
     again: _options.Flag = False
     """Translate segments of a document again that are translated already, and
     replace translations that were changed by hand."""
-    columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME [NAME ...]", help_behavior_hint="")] = ()
+    columns: Annotated[tuple[str, ...], _options.Option(metavar="NAME...")] = ()
     """Columns of a table (.csv, .tsv) to translate: their names in its first row,
     or their numbers, from 1."""
-    only: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME [NAME ...]", help_behavior_hint="")] = ()
+    only: Annotated[tuple[str, ...], _options.Option(metavar="NAME...")] = ()
     """Names of the documents in a folder that are translated ('*.md' '*.json').
     [all but tables, settings and programs]"""
-    part: Annotated[str | None, tyro.conf.arg(metavar="I/N", help_behavior_hint="")] = None
+    part: Annotated[str | None, _options.Option(metavar="I/N")] = None
     """Translate part I of N of a large file, in blocks below the folder -o; killed, it resumes
     (docs/parallel.md)."""
-    engine: Annotated[Literal["ray"] | None, tyro.conf.arg(metavar="ray", help_behavior_hint="")] = None
+    engine: Annotated[Literal["ray"] | None, _options.Option(metavar="ray")] = None
     """Translate all parts as tasks of Ray Data, on this machine or the cluster that RAY_ADDRESS names."""
     join: _options.File = None
     """Write the whole translation to this file when all parts are translated; - is standard output."""
