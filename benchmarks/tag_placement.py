@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
-
 from multihead_documents.markup import Tag
+
 from multihead.generation import Translator
 from multihead.generation.carrying import line
 from multihead.generation.tag_placement import placed

@@ -9,7 +9,7 @@ from multihead import models, recipe, recipes
 from multihead.cli import _keys
 from multihead.cli._effect import Used, refuse_unused
 from multihead.cli._help import Help, Types
-from multihead.cli._parsing import POSITIONAL, Option, parse
+from multihead.cli._parsing import POSITIONAL, RARE, Option, parse
 from multihead.errors import UserError
 from multihead.settings import tasks
 
@@ -32,7 +32,7 @@ Device = Annotated[
 
 HELP, HELP_ALL = ("-h", "--help"), "--help-all"
 
-__all__ = ["POSITIONAL", "Option"]
+__all__ = ["POSITIONAL", "RARE", "Option"]
 
 
 def read(kind: type[Options], arguments: Sequence[str]) -> Options:

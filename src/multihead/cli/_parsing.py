@@ -1,7 +1,7 @@
 """Command-line options read into a frozen dataclass, one option a field.
 
-The field's annotation gives the type of the value and, as metadata, an ``Option``; the docstring below the field
-is its help text. Types are str, int, float, bool, Literal, each of them or None, and ``tuple[str, ...]``.
+A field's annotation gives the type of the value and, as metadata, an ``Option``; the docstring below is the
+help text. Types are str, int, float, bool, Literal, each of them or None, and ``tuple[str, ...]``.
 """
 
 import ast
@@ -43,6 +43,7 @@ class Option:
 
 
 POSITIONAL = Option(positional=True)
+RARE = Option(rare=True)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@
 Lines: it reads standard input or -i and writes standard output or -o, one
 output line per input line. A line of several sentences is split for the model
 and joined again; placeholders such as {name}, numbers and addresses stay as
-they are. --lines takes every line for one sentence. Several runs with the same
+they are. --lines treats each line as one sentence. Several runs with the same
 vocabulary form an ensemble. An empty line stays empty; a line too long for the
 model stays as it is, with a message on standard error. With --n-best 2 or more
 each output line has the line number, the score and a translation, separated by
@@ -20,7 +20,7 @@ tabs; the score is the log-probability divided by the length penalty. --n-best,
 Documents: txt, md, rst, tex, ipynb, html, epub, docx, pptx, xlsx, odt, odp,
 ods, srt, vtt, po, xliff, tmx, json, yml, properties, csv; strings of apps: xml
 (Android), resx, strings, stringsdict, xcstrings, ts (Qt). All but the text
-stays as it is. Of a folder, all documents in it are translated into another.
+stays as it is. Given a folder, it translates every document in it into a second folder.
 docs/documents.md says more. An interrupted command resumes when it is repeated.
 """
 
@@ -92,33 +92,33 @@ class Options:
     """Allow a direction that was never trained."""
     prefix: _options.Text = None
     """Words that every translation must start with."""
-    prefixes: _options.File = None
+    prefixes: Annotated[_options.File, _options.RARE] = None
     """File with the prefix of each translation, aligned with the input line by line."""
     scores: _options.Flag = False
     """Write the score and a tab before each translation."""
     lines: _options.Flag = False
-    """Take every line for one sentence."""
+    """Treat each line as one sentence."""
     glossary: _options.File = None
     """Terms that must be translated as this file says: source, tab, target on each line."""
     tm: _options.File = None
     """Translation memory (.tmx, .xliff, .po, .ts, .xcstrings): its exact matches are used for a document."""
-    again: _options.Flag = False
+    again: Annotated[_options.Flag, _options.RARE] = False
     """Translate segments of a document again that are translated already, and
     replace translations that were changed by hand."""
-    columns: Annotated[tuple[str, ...], _options.Option(metavar="NAME...")] = ()
+    columns: Annotated[tuple[str, ...], _options.Option(metavar="NAME..."), _options.RARE] = ()
     """Columns of a table (.csv, .tsv) to translate: their names in its first row,
     or their numbers, from 1."""
-    only: Annotated[tuple[str, ...], _options.Option(metavar="NAME...")] = ()
+    only: Annotated[tuple[str, ...], _options.Option(metavar="NAME..."), _options.RARE] = ()
     """Names of the documents in a folder that are translated ('*.md' '*.json').
     [all but tables, settings and programs]"""
-    part: Annotated[str | None, _options.Option(metavar="I/N")] = None
+    part: Annotated[str | None, _options.Option(metavar="I/N"), _options.RARE] = None
     """Translate part I of N of a large file, in blocks below the folder -o; killed, it resumes
     (docs/parallel.md)."""
-    engine: Annotated[Literal["ray"] | None, _options.Option(metavar="ray")] = None
+    engine: Annotated[Literal["ray"] | None, _options.Option(metavar="ray"), _options.RARE] = None
     """Translate all parts as tasks of Ray Data, on this machine or the cluster that RAY_ADDRESS names."""
-    join: _options.File = None
+    join: Annotated[_options.File, _options.RARE] = None
     """Write the whole translation to this file when all parts are translated; - is standard output."""
-    encoding: _options.Encoding = "utf-8"
+    encoding: Annotated[_options.Encoding, _options.RARE] = "utf-8"
     """Text encoding of the input; lines are written in UTF-8, a document in its own encoding."""
     device: _options.Device = "auto"
     precision: Precision = "auto"
