@@ -80,9 +80,10 @@ def test_help_all_fits_the_terminal(
 
 
 def swapped(name: str) -> str:
-    """Return a name with its last two different neighbouring letters swapped."""
-    place = next(i for i in range(len(name) - 1, 0, -1) if name[i] != name[i - 1] and name[i - 1].isalpha())
-    return name[: place - 1] + name[place] + name[place - 1] + name[place + 1 :]
+    """Return a name with two different neighbouring letters swapped, near its beginning."""
+    start = len(name) - len(name.lstrip("-")) + 1
+    place = next(i for i in range(start, len(name)) if name[i : i + 2].isalpha() and name[i] != name[i + 1])
+    return name[:place] + name[place + 1] + name[place] + name[place + 2 :]
 
 
 def options() -> list[tuple[str, Argument]]:
@@ -132,7 +133,7 @@ def test_a_mistyped_key_is_suggested(kind: str) -> None:
         (["translate", "r", "--precision", "fp23"], 'Did you mean "fp32"?'),
         (["translate", "r", "--baem-size", "3"], 'Did you mean "--beam-size"?'),
         (["data", "lsit"], 'Did you mean "list"?'),
-        (["data"], "multihead data: action is missing"),
+        (["data"], "multihead data: list|get|make|cache is missing"),
         (["translate"], "multihead translate: RUN... "),
         (["doctor", "a", "--", "--json"], 'unexpected argument "--json"'),
     ],

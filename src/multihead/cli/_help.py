@@ -74,7 +74,7 @@ class Help:
 
     def show_section(self, name: str) -> None:
         """Print all keys of a section."""
-        _print(lambda width: self._section(name, width, brief=False))
+        _print(lambda width: self._section(name, width))
 
     def _lines(self, width: int, *, brief: bool) -> Iterator[Text]:
         yield from map(Text, (_start(self._description) if brief else self._description).split("\n"))
@@ -117,7 +117,7 @@ class Help:
 
     def _section(self, name: str, width: int) -> Iterator[Text]:
         about = (self._types[name].__doc__ or "").split("\n")[0]
-        yield Text(f"{name}: {about}", style="bold")
+        yield from (Text(line, style="bold") for line in textwrap.wrap(f"{name}: {about}", width))
         yield from _table(self._rows(name, brief=False), width)
 
     def _common(self, width: int) -> Iterator[Text]:

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Option:
-    """How a field is typed and shown; later metadata of an annotation overrides earlier.
+    """Spelling and help of a field; later metadata of an annotation overrides earlier.
 
     Attributes:
         metavar: name of the value in the help; a positional one in brackets may be left out.

@@ -28,7 +28,7 @@ class Options:
     """Text file, plain or compressed. (default: standard input)"""
     rules: Literal["spacy", "moses"] = "spacy"
     """Tokenisation rules."""
-    language: Annotated[str, _options.Option(metavar="CODE", help_behavior_hint="(required)")] = ""
+    language: Annotated[str, _options.Option(metavar="CODE")] = ""
     """Language of the text, such as de."""
     output: Annotated[_options.File, _options.Option(aliases=("-o",))] = None
     """Output file. (default: standard output)"""
