@@ -5,7 +5,6 @@ help text. Types are str, int, float, bool, Literal, each of them or None, and `
 """
 
 import ast
-import difflib
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +14,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from multihead.errors import UserError
+from multihead.recipe.values import closest as closest_word
 
 T = TypeVar("T")
 
@@ -175,7 +175,7 @@ def closest(typed: str, spellings: Sequence[str]) -> str | None:
         bare = _dashed(spelling).lstrip("-")
         forms.setdefault(bare, spelling)
         forms.setdefault(bare.rpartition(".")[2], spelling)
-    near = difflib.get_close_matches(typed.lstrip("-").replace("_", "-"), forms, n=1, cutoff=0.7)
+    near = closest_word(typed.lstrip("-").replace("_", "-"), forms, cutoff=0.7)
     return forms[near[0]] if near else None
 
 
@@ -234,7 +234,7 @@ def _value(argument: Argument, words: Sequence[str]) -> Any:
     if argument.choices:
         by_name = {str(choice): choice for choice in argument.choices}
         if word not in by_name:
-            near = difflib.get_close_matches(word, by_name, n=1)
+            near = closest_word(word, by_name)
             remedy = f'Did you mean "{near[0]}"?' if near else None
             raise UserError(f"{given}, but it must be one of {', '.join(by_name)}", remedy=remedy)
         return by_name[word]
