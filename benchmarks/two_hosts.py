@@ -47,7 +47,7 @@ SETTINGS = {
     "training.precision": "fp32",
     "training.save_minutes": 0.02,
     "validation.every": 400,
-    "validation.max_pairs": 5,
+    "validation.max_examples": 5,
     "search.max_length": 7,
 }
 

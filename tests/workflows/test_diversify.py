@@ -29,7 +29,7 @@ TINY = {
     "training.threads": 1,
     "validation.every": 2,
     "validation.samples": 0,
-    "validation.max_pairs": 7,
+    "validation.max_examples": 7,
     "validation.patience": 0,
     "search.max_extra": 3,
 }

@@ -33,8 +33,9 @@ usage: multihead COMMAND [options]
 
 {commands}
 
-  multihead COMMAND --help    show the options of a command
-  multihead --version         show the version
+options:
+  COMMAND --help              show the options of a command
+  --version                   show the version
   --debug                     with any command: show the traceback of an error
   --model.file FILE           with any command: a Python file of your own with a
                               model, which is executed (docs/extending.md)
@@ -44,6 +45,14 @@ exit codes:
 
 New here? `multihead quickstart` trains a translator in a few minutes,
 without a network."""
+
+GROUPS = {
+    "train": ("train", "quickstart", "recipes", "sweep", "distill", "diversify", "lengthen"),
+    "translate": ("translate", "evaluate", "score", "compare", "inspect", "serve", "export"),
+    "data": ("data", "clean", "split", "align", "synthesise", "tokenise", "pieces"),
+    "other models": ("generate", "fill", "classify", "tag", "answer", "detect", "draw"),
+}
+"""Commands by what one wants; all others are tools."""
 
 EXIT_CODES = {
     0: "done",
@@ -188,11 +197,14 @@ def run_command(name: str, arguments: list[str]) -> int:
 
 
 def _usage() -> str:
+    rest = [name for name in commands() if not any(name in names for names in GROUPS.values())]
     width = max(map(len, commands())) + 4
+    blocks = []
+    for group, names in {**GROUPS, "tools": rest}.items():
+        lines = [f"  {name:{width}}{commands()[name]}" for name in names]
+        blocks.append("\n".join([f"{group}:", *lines]))
     codes = "\n".join(f"  {code:>3}  {text}" for code, text in EXIT_CODES.items())
-    return USAGE.format(
-        codes=codes, commands="\n".join(f"  {name:{width}}{text}" for name, text in commands().items())
-    )
+    return USAGE.format(codes=codes, commands="\n\n".join(blocks))
 
 
 def _version() -> str:

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-import tyro
-
 from multihead import native_library, run
 from multihead import recipe as recipes
+from multihead.cli import _options
 from multihead.generation.loading import needs_pytorch
 from multihead.imports import is_installed
 from multihead.run.search_record import SearchRecord
@@ -14,7 +13,7 @@ from multihead.settings import SearchSettings
 
 Precision = Annotated[
     native_library.Precision,
-    tyro.conf.arg(
+    _options.Option(
         help="Precision of matrix products. int8 is fastest and slightly less exact; it needs a CPU and the "
         "native kernels. auto is bf16 if the hardware supports it, otherwise fp32."
     ),

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import tyro
 
 from multihead.cli import _console, _options
 from multihead.cli._writing import in_blocks, same_file, write
@@ -45,18 +44,18 @@ class Options:
 
     documents: Annotated[
         tuple[str, ...],
-        tyro.conf.Positional,
-        tyro.conf.arg(metavar="DOCUMENT TRANSLATION", help_behavior_hint=""),
+        _options.POSITIONAL,
+        _options.Option(metavar="DOCUMENT TRANSLATION"),
     ] = ()
     """A document and its translation, or two folders."""
-    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
+    output: Annotated[_options.File, _options.Option(aliases=("-o",))] = None
     """File to write: .tmx, a translation memory, or .tsv, text without tags; both may be compressed
     (.tsv.gz)."""
     sentences: _options.Flag = False
     """Split paragraphs into sentences, to train on. Paragraphs are what --tm of translate looks up."""
-    source_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--src-lang"])] = None
+    source_language: Annotated[_options.Text, _options.Option(aliases=("--src-lang",))] = None
     """Language of the documents, as de. (default: what they or their names say)"""
-    target_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--tgt-lang"])] = None
+    target_language: Annotated[_options.Text, _options.Option(aliases=("--tgt-lang",))] = None
     """Language of the translations, as en, likewise."""
     encoding: _options.Encoding = "utf-8"
     """Text encoding of documents that do not say their own."""

@@ -18,8 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import tyro
-
 from multihead.cli import _console, _options
 from multihead.cli._corpus import CorpusOptions
 from multihead.cli._writing import in_blocks, same_file, write
@@ -40,9 +38,9 @@ _SPACES = str.maketrans("\t\r\n", "   ")
 class Options(CorpusOptions):
     """Options of the command."""
 
-    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
+    output: Annotated[_options.File, _options.Option(aliases=("-o",))] = None
     """Name of the files to write, without ending; or a .tsv file for both sides."""
-    keep: Annotated[tuple[str, ...], tyro.conf.arg(metavar="REASON [REASON ...]", help_behavior_hint="")] = ()
+    keep: Annotated[tuple[str, ...], _options.Option(metavar="REASON [REASON ...]")] = ()
     """Reasons for which nothing is dropped."""
     keep_pairs: _options.File = None
     """File of pairs to keep whatever the verdict: lines that start with the number of a pair, such as rows of

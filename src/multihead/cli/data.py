@@ -19,7 +19,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
-import tyro
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.table import Table
@@ -46,21 +45,21 @@ WITHOUT_EFFECT = {
 class Options:
     """Options of the command."""
 
-    action: Annotated[Literal["list", "get", "make", "cache"], tyro.conf.Positional]
+    action: Annotated[Literal["list", "get", "make", "cache"], _options.POSITIONAL]
     """Action."""
-    name: Annotated[_options.Name, tyro.conf.arg(metavar="[NAME]")] = None
+    name: Annotated[_options.Name, _options.Option(metavar="[NAME]")] = None
     """Corpus to get, or to make: listops, nested operations on digits; nsmc-documents, film reviews joined to
     long documents; shapes, scenes of shapes with their boxes in COCO's format."""
     to: _options.Folder = None
     """Folder for the corpus. (default: data/NAME, as the built-in recipes expect)"""
-    source: Annotated[_options.Folder, tyro.conf.arg(name="from")] = None
+    source: Annotated[_options.Folder, _options.Option(name="from")] = None
     """Copy the files from this folder instead of downloading them; of nsmc-documents, NSMC's folder.
     (default: data/nsmc)"""
     clear: _options.Flag = False
     """Remove prepared data from the cache."""
-    older_than: Annotated[int | None, tyro.conf.arg(metavar="DAYS", help_behavior_hint="")] = None
+    older_than: Annotated[int | None, _options.Option(metavar="DAYS")] = None
     """Clear only data that was not used for this number of days."""
-    lengths: Annotated[str | None, tyro.conf.arg(metavar="MIN-MAX", help_behavior_hint="")] = None
+    lengths: Annotated[str | None, _options.Option(metavar="MIN-MAX")] = None
     """Lengths of listops' expressions, in tokens (default: 100-400; Long Range Arena: 500-2000), or of
     nsmc-documents, in reviews (default: 21-41)."""
     count: _options.Number = None

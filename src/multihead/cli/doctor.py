@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Annotated
 
-import tyro
 from rich.table import Table
 
 from multihead import native_library
@@ -45,9 +44,7 @@ OPTIONAL = {
 class Options:
     """Options of the command."""
 
-    run: Annotated[
-        str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[RUN]", help_behavior_hint="")
-    ] = None
+    run: Annotated[str | None, _options.POSITIONAL, _options.Option(metavar="[RUN]")] = None
     """Run folder; without it, the installation is checked."""
     json: _options.Flag = False
     """Print JSON: a list of names and texts, in the order of the report."""

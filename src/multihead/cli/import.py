@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import tyro
-
 from multihead.cli import _console, _options
 from multihead.errors import UserError
 from multihead.settings import tasks
@@ -31,9 +29,9 @@ from multihead.workflows.importing import import_folder
 class Options:
     """Options of the command."""
 
-    folder: Annotated[_options.Name, tyro.conf.arg(metavar="DIR")] = None
+    folder: Annotated[_options.Name, _options.Option(metavar="DIR")] = None
     """Hugging Face folder."""
-    output: Annotated[_options.Folder, tyro.conf.arg(aliases=["-o"])] = None
+    output: Annotated[_options.Folder, _options.Option(aliases=("-o",))] = None
     """New run folder."""
 
 

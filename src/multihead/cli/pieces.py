@@ -17,7 +17,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
-import tyro
 from rich.cells import cell_len
 
 from multihead.cli import _console, _options
@@ -37,15 +36,15 @@ GAP = 2
 class Options:
     """Options of the command."""
 
-    vocabulary: Annotated[_options.Name, tyro.conf.arg(metavar="RUN|FILE")] = None
+    vocabulary: Annotated[_options.Name, _options.Option(metavar="RUN|FILE")] = None
     """Run folder, or a tokenizer.json."""
-    search: Annotated[_options.Text, tyro.conf.arg(metavar="SUBSTRING")] = None
+    search: Annotated[_options.Text, _options.Option(metavar="SUBSTRING")] = None
     """Show only the pieces that contain this text, in upper or lower case."""
     special: _options.Flag = False
     """Show only special tokens: padding, unknown, begin, end, masks and reserved symbols."""
-    count: Annotated[_options.File, tyro.conf.arg(metavar="CORPUS")] = None
+    count: Annotated[_options.File, _options.Option(metavar="CORPUS")] = None
     """Count each piece in this text file, and show the most frequent pieces first."""
-    top: Annotated[_options.Number, tyro.conf.arg(metavar="COUNT")] = None
+    top: Annotated[_options.Number, _options.Option(metavar="COUNT")] = None
     """Maximum number of pieces shown. (default: all)"""
     json: _options.Flag = False
     """Print JSON."""

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-import tyro
 from rich.table import Table
 
 from multihead import recipe, recipes
@@ -34,7 +33,7 @@ HEADINGS = {
 class Options:
     """Options of the command."""
 
-    name: Annotated[_options.Name, tyro.conf.arg(metavar="[NAME]")] = None
+    name: Annotated[_options.Name, _options.Option(metavar="[NAME]")] = None
     """Recipe to print in full, as TOML that can be saved and changed."""
 
 

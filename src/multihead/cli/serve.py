@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-import tyro
 import uvicorn
 
 from multihead import memory
@@ -58,9 +57,9 @@ class Options:
 
     runs: _options.RunFolders
     """Run folder(s), one per language pair."""
-    host: Annotated[str, tyro.conf.arg(metavar="ADDRESS")] = "127.0.0.1"
+    host: Annotated[str, _options.Option(metavar="ADDRESS")] = "127.0.0.1"
     """Address to listen on; 0.0.0.0 accepts connections on all interfaces, and needs --keys or --open."""
-    port: Annotated[int, tyro.conf.arg(metavar="N")] = 8000
+    port: Annotated[int, _options.Option(metavar="N")] = 8000
     """Port to listen on; 0 chooses a free port."""
     keys: _options.File = None
     """File of API keys, one a line: NAME KEY. Requests then need one. (default: none)"""
@@ -70,21 +69,21 @@ class Options:
     """Characters a minute for each key, or each address without keys. (default: no limit)"""
     requests: _options.Number = None
     """Requests a minute for each address. (default: no limit)"""
-    max_chars: Annotated[int, tyro.conf.arg(metavar="N")] = 20_000
+    max_chars: Annotated[int, _options.Option(metavar="N")] = 20_000
     """Largest number of characters per request."""
-    deadline: Annotated[float, tyro.conf.arg(metavar="SECONDS")] = 60.0
+    deadline: Annotated[float, _options.Option(metavar="SECONDS")] = 60.0
     """Longest time for a request, after which it is refused and its computation stopped."""
     corrections: _options.File = None
     """TSV file to which POST /suggest appends corrections, for the next training. (default: refused)"""
-    glossary: Annotated[_options.Files, tyro.conf.arg(metavar="FILE [FILE ...]")] = ()
+    glossary: Annotated[_options.Files, _options.Option(metavar="FILE...")] = ()
     """Glossaries (docs/text.md) that requests may name, by their file names without ending."""
     glossaries: _options.Folder = None
     """Folder that keeps the glossaries made by clients. (default: they are lost at the end)"""
-    name: Annotated[tuple[str, ...], tyro.conf.arg(metavar="HOST [HOST ...]", help_behavior_hint="")] = ()
+    name: Annotated[tuple[str, ...], _options.Option(metavar="HOST [HOST ...]")] = ()
     """Host names of this server; requests for other names are refused, except addresses and localhost."""
     origin: _options.Text = None
     """Web origin, such as https://example.org, whose pages may send requests; "*" is any. (default: none)"""
-    proxy: Annotated[str | None, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")] = None
+    proxy: Annotated[str | None, _options.Option(metavar="ADDRESS")] = None
     """Address of a reverse proxy whose X-Forwarded-For and X-Forwarded-Proto are believed."""
     log: Literal["json", "none"] = "none"
     """Write one line of JSON per request to standard error; it has no texts and no keys."""

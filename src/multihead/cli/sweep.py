@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import tyro
 from rich.console import Console
 from rich.table import Table
 
@@ -47,15 +46,15 @@ PLOT = "plot.svg"
 class Options:
     """Options of the command besides recipe keys, which apply to all members of the sweep."""
 
-    sweep: Annotated[_options.Name, tyro.conf.arg(metavar="[SWEEP]")] = None
+    sweep: Annotated[_options.Name, _options.Option(metavar="[SWEEP]")] = None
     """Built-in sweep or TOML file."""
     folder: _options.Folder = None
     """Folder for the runs and the table. (default: runs/SWEEP)"""
     jobs: int = 1
     """Number of concurrent trainings, which share the cores."""
-    part: Annotated[str, tyro.conf.arg(metavar="I/N", help_behavior_hint="")] = "1/1"
+    part: Annotated[str, _options.Option(metavar="I/N")] = "1/1"
     """Train every N-th member from the I-th on, for an array of jobs with one folder."""
-    only: Annotated[str, tyro.conf.arg(metavar="PATTERN", help_behavior_hint="")] = EVERY
+    only: Annotated[str, _options.Option(metavar="PATTERN")] = EVERY
     """Train only members with such names, as 'listops-*'."""
     costs_only: _options.Flag = False
     """Only measure the time and memory of attention (sweep `long`), without training."""

@@ -10,7 +10,7 @@
 Lines: it reads standard input or -i and writes standard output or -o, one
 output line per input line. A line of several sentences is split for the model
 and joined again; placeholders such as {name}, numbers and addresses stay as
-they are. --lines takes every line for one sentence. Several runs with the same
+they are. --lines treats each line as one sentence. Several runs with the same
 vocabulary form an ensemble. An empty line stays empty; a line too long for the
 model stays as it is, with a message on standard error. With --n-best 2 or more
 each output line has the line number, the score and a translation, separated by
@@ -19,8 +19,8 @@ tabs; the score is the log-probability divided by the length penalty. --n-best,
 
 Documents: Word, PowerPoint, Excel, OpenDocument, HTML, e-books, Markdown,
 LaTeX, subtitles, PO, XLIFF, strings of apps and more (docs/documents.md). All
-but the text stays as it is. Of a folder, all documents in it are translated
-into another. They need multihead-documents (pip install 'multihead[documents]').
+but the text stays as it is. Given a folder, every document in it is translated
+into a second folder. They need multihead-documents (pip install 'multihead[documents]').
 An interrupted command resumes when it is repeated.
 """
 
@@ -33,7 +33,6 @@ from itertools import islice, repeat
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import tyro
 
 from multihead import documents, memory
 from multihead.cli import _console, _directions, _options
@@ -67,13 +66,13 @@ class Options:
 
     runs: Annotated[
         tuple[str, ...],
-        tyro.conf.Positional,
-        tyro.conf.arg(metavar="RUN [RUN ...] [DOCUMENT ...]", help_behavior_hint=""),
+        _options.POSITIONAL,
+        _options.Option(metavar="RUN... [DOCUMENT...]"),
     ]
     """Run folder(s), and documents to translate, or folders of them."""
-    input: Annotated[_options.File, tyro.conf.arg(aliases=["-i"])] = None
+    input: Annotated[_options.File, _options.Option(aliases=("-i",))] = None
     """Text file with one sentence per line, plain or compressed. (default: standard input)"""
-    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
+    output: Annotated[_options.File, _options.Option(aliases=("-o",))] = None
     """Output file, which appears when it is complete. (default: standard output;
     of a document: its name with the target language, letter.en.docx)
     Folder for several documents, or for the translation of a folder."""
@@ -87,33 +86,33 @@ class Options:
     """Allow a direction that was never trained."""
     prefix: _options.Text = None
     """Words that every translation must start with."""
-    prefixes: _options.File = None
+    prefixes: Annotated[_options.File, _options.RARE] = None
     """File with the prefix of each translation, aligned with the input line by line."""
     scores: _options.Flag = False
     """Write the score and a tab before each translation."""
     lines: _options.Flag = False
-    """Take every line for one sentence."""
+    """Treat each line as one sentence."""
     glossary: _options.File = None
     """Terms that must be translated as this file says: source, tab, target on each line."""
     tm: _options.File = None
     """Translation memory (.tmx, .xliff, .po, .ts, .xcstrings): its exact matches are used for a document."""
-    again: _options.Flag = False
+    again: Annotated[_options.Flag, _options.RARE] = False
     """Translate segments of a document again that are translated already, and
     replace translations that were changed by hand."""
-    columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME [NAME ...]", help_behavior_hint="")] = ()
+    columns: Annotated[tuple[str, ...], _options.Option(metavar="NAME..."), _options.RARE] = ()
     """Columns of a table (.csv, .tsv) to translate: their names in its first row,
     or their numbers, from 1."""
-    only: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME [NAME ...]", help_behavior_hint="")] = ()
+    only: Annotated[tuple[str, ...], _options.Option(metavar="NAME..."), _options.RARE] = ()
     """Names of the documents in a folder that are translated ('*.md' '*.json').
     [all but tables, settings and programs]"""
-    part: Annotated[str | None, tyro.conf.arg(metavar="I/N", help_behavior_hint="")] = None
+    part: Annotated[str | None, _options.Option(metavar="I/N"), _options.RARE] = None
     """Translate part I of N of a large file, in blocks below the folder -o; killed, it resumes
     (docs/parallel.md)."""
-    engine: Annotated[Literal["ray"] | None, tyro.conf.arg(metavar="ray", help_behavior_hint="")] = None
+    engine: Annotated[Literal["ray"] | None, _options.Option(metavar="ray"), _options.RARE] = None
     """Translate all parts as tasks of Ray Data, on this machine or the cluster that RAY_ADDRESS names."""
-    join: _options.File = None
+    join: Annotated[_options.File, _options.RARE] = None
     """Write the whole translation to this file when all parts are translated; - is standard output."""
-    encoding: _options.Encoding = "utf-8"
+    encoding: Annotated[_options.Encoding, _options.RARE] = "utf-8"
     """Text encoding of the input; lines are written in UTF-8, a document in its own encoding."""
     device: _options.Device = "auto"
     precision: Precision = "auto"

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import tyro
 from rich.table import Table
 
 from multihead.cli import _console, _options
@@ -37,9 +36,7 @@ DAMAGE = 1
 class Options:
     """Options of the command."""
 
-    run: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="RUN", help_behavior_hint="")] = (
-        None
-    )
+    run: Annotated[str | None, _options.POSITIONAL, _options.Option(metavar="RUN")] = None
     """Run folder."""
     write: _options.Flag = False
     """Add checksums to a run of version 0.1.0, or accept text files that were changed on purpose."""

@@ -56,7 +56,7 @@ def build(
     chosen = _selected(found, read, tags, progress)
     progress("training the tokenizer", 0, None)
     if given is None:
-        most = 2 * settings.sample_pairs
+        most = 2 * settings.sample_size
         texts = balanced(_by_language(found, read, chosen, most), most)
         tokenizer = train(texts, settings, read[0].lowercase)
     else:

@@ -131,7 +131,7 @@ def _build(
 
     if tokenizer is None:
         progress("training the tokenizer", 0, None)
-        sample = _head((text for (text, _), valid in parts() if not valid), settings.sample_chars)
+        sample = _head((text for (text, _), valid in parts() if not valid), settings.sample_size)
         tokenizer = lossless.learn(sample, settings.kind, settings.vocab_size, settings.min_frequency)
     tokenizer.save(folder / TOKENIZER)
     dtype = np.dtype("<u2" if tokenizer.vocab_size <= 1 << 16 else "<u4")

@@ -123,7 +123,7 @@ def prepare_questions(
     if tokenizer is None:
         progress("training the tokenizer", 0, None)
         texts = (text for one in train for text in (one.question, one.text))
-        tokenizer = learn(islice(texts, settings.sample_texts), settings, lowercase=data.lowercase)
+        tokenizer = learn(islice(texts, settings.sample_size), settings, lowercase=data.lowercase)
     elif data.lowercase:
         tokenizer = tokenizer.lowercased()
     progress("encoding", 0, None)

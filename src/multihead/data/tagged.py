@@ -162,7 +162,7 @@ def prepare_tags(
     if tokenizer is None:
         progress("training the tokenizer", 0, None)
         texts = (" ".join(sentence.words) for sentence in train)
-        tokenizer = learn(islice(texts, settings.sample_texts), settings, lowercase=data.lowercase)
+        tokenizer = learn(islice(texts, settings.sample_size), settings, lowercase=data.lowercase)
     elif data.lowercase:
         tokenizer = tokenizer.lowercased()
     progress("encoding", 0, None)

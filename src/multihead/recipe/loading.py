@@ -125,13 +125,14 @@ def _command_line(overrides: Mapping[str, object]) -> Layer:
 
 
 def _no_section(key: str) -> UserError:
-    meant = [
-        f"{name}.{key}"
-        for task in (models.DEFAULT_TASK, *tasks.names())
-        for name, section in tasks.sections(task).items()
-        if key in section.model_fields
-    ]
-    remedy = f'Did you mean "{meant[0]}"?' if meant else 'Give section and key: "training.steps".'
+    names = {
+        name: f"{section}.{name}"
+        for task in (*tasks.names(), models.DEFAULT_TASK)
+        for section, settings in tasks.sections(task).items()
+        for name in settings.model_fields
+    }
+    near = difflib.get_close_matches(key, names, n=1)
+    remedy = f'Did you mean "{names[near[0]]}"?' if near else 'Give section and key: "training.steps".'
     return UserError(f'unknown key "{key}"', place=f"--{key}", remedy=remedy)
 
 
@@ -172,5 +173,8 @@ def _common(earlier: object, later: object) -> set[str]:
 
 def _unknown_section(name: str, layer: Layer) -> UserError:
     near = difflib.get_close_matches(name, [*SECTION_NAMES, "name", "extends"], n=1)
-    remedy = f'Did you mean "{near[0]}"?' if near else f"Sections are {', '.join(SECTION_NAMES)}."
+    # On the command line a section is only typed with a key.
+    key = next(iter(layer.values[name])) if layer.typed_in else ""
+    meant = f"--{near[0]}.{key}" if near and key else "".join(near)
+    remedy = f'Did you mean "{meant}"?' if meant else f"Sections are {', '.join(SECTION_NAMES)}."
     return UserError(f'unknown section "{name}"', place=layer.where(name), remedy=remedy)

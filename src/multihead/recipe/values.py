@@ -1,7 +1,9 @@
 """Values of settings: conversion to the type of a key, and descriptions of types in errors."""
 
+import difflib
 import math
 import tomllib
+from collections.abc import Iterable
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -121,3 +123,13 @@ def _range(limits: tuple[Any, ...], *, whole: bool) -> str:
             case Le(le):
                 limits_in_words.append(f"of at most {le}")
     return " " + " and ".join(limits_in_words) if limits_in_words else ""
+
+
+def closest(word: str, words: Iterable[str], cutoff: float = 0.6) -> list[str]:
+    """Return the word that a mistyped one most likely means, none if all are too different.
+
+    A word of the same letters comes first: difflib rates swapped letters low ("tsets" and "tests": 0.6).
+    """
+    words = list(words)
+    anagrams = [other for other in words if sorted(other) == sorted(word)]
+    return anagrams[:1] or difflib.get_close_matches(word, words, n=1, cutoff=cutoff)

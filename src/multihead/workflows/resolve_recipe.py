@@ -27,7 +27,7 @@ DURATION_KEYS = ("training.steps", "training.warmup_steps", "validation.every")
 In fine-tuning they are chosen for the new corpus; all others are those of the old run.
 """
 TIMED_KEYS = (
-    *("training.batch_tokens", "training.learning_rate", "training.cooldown", "validation.max_pairs"),
+    *("training.batch_tokens", "training.learning_rate", "training.cooldown", "validation.max_examples"),
     *("tokenizer.dropout", "model.dropout"),
 )
 """Settings that ``--minutes`` decides beside these, by the speed that was measured when the run began."""

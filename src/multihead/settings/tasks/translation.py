@@ -117,7 +117,7 @@ class TokenizerSettings(Settings):
     kinds of the two sides differ, it applies to the side of kind bpe."""
     min_frequency: PositiveInt = 1
     """Minimum count of a word (kinds "words" and "spaced") or merge (kind "bpe") to enter the vocabulary."""
-    sample_pairs: PositiveInt = 1_000_000
+    sample_size: PositiveInt = 1_000_000
     """Maximum number of pairs to train the tokenizer on, sampled evenly from the corpus."""
     split_digits: bool = False
     """Make every digit a token of its own."""
@@ -173,7 +173,7 @@ class ValidationSettings(ValidationSchedule):
     token, without label smoothing."""
     samples: int = Field(5, ge=0)
     """Sample translations logged at every validation."""
-    max_pairs: PositiveInt = 2000
+    max_examples: PositiveInt = 2000
     """Maximum number of validation pairs."""
 
 
