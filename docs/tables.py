@@ -1,4 +1,4 @@
-"""Write the tables of README, docs/measured and docs/reliability.md from the figures in results/.
+"""Write the tables of README, docs/measured and docs/explanation/reliability.md from the figures in results/.
 
     python docs/tables.py
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/measured/quality.md", "docs/measured/training-speed.md", "docs/reliability.md")
+PAGES = ("README.md", "docs/measured/quality.md", "docs/measured/training-speed.md", "docs/explanation/reliability.md")
 BLOCK = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- /table -->)", re.DOTALL)
 BOTH = "bench-training-peers-allocator.json"
 PEERS = ("Hugging Face", "Eole", "JoeyNMT")

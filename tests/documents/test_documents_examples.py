@@ -13,7 +13,7 @@ from multihead_documents import KINDS, kind_of, open_document
 from multihead.errors import UserError
 
 MODULES = ["", *(f".{module.name}" for module in pkgutil.iter_modules(multihead_documents.__path__))]
-PAGE = Path(__file__).parents[2] / "docs" / "documents.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "documents.md"
 
 
 @pytest.mark.parametrize("name", MODULES)

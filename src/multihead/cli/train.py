@@ -63,7 +63,7 @@ class Options:
     target_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--tgt-lang"])] = None
     """Target language, as en."""
     corpora: _options.File = None
-    """A corpora.toml: several corpora, languages and directions in one model (docs/languages.md)."""
+    """A corpora.toml: several corpora, languages and directions in one model (docs/how-to/languages.md)."""
     corpus: Annotated[
         tuple[str, ...],
         tyro.conf.arg(metavar="LANGUAGES=SOURCE,TARGET [...]", help_behavior_hint=""),
@@ -74,7 +74,7 @@ class Options:
     valid_tgt: _options.Files = ()
     """Validation file(s), target side."""
     synthetic: Annotated[tuple[str, ...], tyro.conf.arg(metavar="DIR [DIR ...]", help_behavior_hint="")] = ()
-    """Folder(s) of `multihead synthesise` to train on besides (docs/more-data.md)."""
+    """Folder(s) of `multihead synthesise` to train on besides (docs/how-to/more-data.md)."""
     mono: _options.Files = ()
     """Text in the target language: a model that translates back is trained first, its translations of this
     text are trained on besides."""
@@ -97,9 +97,9 @@ class Options:
     """Run folder whose weights and vocabulary to start from (fine-tuning)."""
     mirror: Annotated[str | None, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")] = None
     """Copy the run to this address (s3://BUCKET/RUN) at every validation; where --run does not exist, resume
-    from the copy (docs/parallel.md)."""
+    from the copy (docs/how-to/parallel.md)."""
     processes: _options.Number = None
-    """Train in this many processes on this machine, with the same result (docs/parallel.md)."""
+    """Train in this many processes on this machine, with the same result (docs/how-to/parallel.md)."""
     observe: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME [...]", help_behavior_hint="")] = ()
     """Send the numbers to tensorboard, mlflow or wandb, as far as installed; only if asked for."""
     dry_run: _options.Flag = False

@@ -21,7 +21,7 @@ Documents: txt, md, rst, tex, ipynb, html, epub, docx, pptx, xlsx, odt, odp,
 ods, srt, vtt, po, xliff, tmx, json, yml, properties, csv; strings of apps: xml
 (Android), resx, strings, stringsdict, xcstrings, ts (Qt). All but the text
 stays as it is. Of a folder, all documents in it are translated into another.
-docs/documents.md says more. An interrupted command resumes when it is repeated.
+docs/how-to/documents.md says more. An interrupted command resumes when it is repeated.
 """
 
 import shlex
@@ -114,7 +114,7 @@ class Options:
     [all but tables, settings and programs]"""
     part: Annotated[str | None, tyro.conf.arg(metavar="I/N", help_behavior_hint="")] = None
     """Translate part I of N of a large file, in blocks below the folder -o; killed, it resumes
-    (docs/parallel.md)."""
+    (docs/how-to/parallel.md)."""
     engine: Annotated[Literal["ray"] | None, tyro.conf.arg(metavar="ray", help_behavior_hint="")] = None
     """Translate all parts as tasks of Ray Data, on this machine or the cluster that RAY_ADDRESS names."""
     join: _options.File = None
