@@ -13,7 +13,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/measured/quality.md", "docs/measured/training-speed.md", "docs/explanation/reliability.md")
+PAGES = (
+    "README.md",
+    "docs/measured/quality.md",
+    "docs/measured/training-speed.md",
+    "docs/explanation/reliability.md",
+)
 BLOCK = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- /table -->)", re.DOTALL)
 BOTH = "bench-training-peers-allocator.json"
 PEERS = ("Hugging Face", "Eole", "JoeyNMT")
