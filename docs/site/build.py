@@ -36,7 +36,8 @@ GROUPS = {
     "강의": ("docs/course/ko",),
     "Reference": ("docs/reference",),
     "Explanation": ("docs/explanation", "docs/measured"),
-    "Changing it": ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "benchmarks/NOTES.md"),
+    "Changing it": ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md",
+                    "benchmarks/NOTES.md"),
 }  # fmt: skip
 """Headings of the navigation; a folder stands for its pages. Pages named nowhere end up in How to."""
 TITLES = {
