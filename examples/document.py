@@ -9,7 +9,9 @@ import multihead
 
 run, name, output = sys.argv[1:] or ("runs/example", "runs/numbers.md", "runs/numbers.en.md")
 if not Path(name).exists():
-    Path(name).write_text("# zweiundvierzig\n\n- sieben\n- **einhundertelf**\n\n`code` stays.\n", encoding="utf-8")
+    Path(name).write_text(
+        "# zweiundvierzig\n\n- sieben\n- **einhundertelf**\n\n`code` stays.\n", encoding="utf-8"
+    )
 
 translator = multihead.load(run)
 document = open_document(name)

@@ -1,36 +1,41 @@
-"""Train with a score function of your own: python examples/layer.py [RUN]; needs examples/train.py's corpus."""
+"""Train a Transformer whose layers have a score function of your own: python examples/layer.py.
 
-import sys
-from pathlib import Path
+In a file with `Settings` and `Model`, `multihead train --model.kind FILE` trains it too (docs/how-to/extending.md).
+"""
 
+import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-import multihead
+from multihead.data.batches import collate
 from multihead.models.transformer import Settings, Transformer
+from multihead.nn.losses import objective
 from multihead.nn.multi_head import MultiHeadAttention
 from multihead.nn.score_functions import ScoreFunction
 
 
 class CosineScore(ScoreFunction):
-    """score(q, k) = 10 cos(q, k) (after Luo et al. 2018)."""
+    """score(q, k) = 10 cos(q, k)."""
 
     def scores(self, q_BHQd: Tensor, k_BHKd: Tensor) -> Tensor:  # noqa: D102
         return 10 * normalize(q_BHQd, dim=-1) @ normalize(k_BHKd, dim=-1).mT
 
 
-class Model(Transformer):
-    """The Transformer with that score in every layer."""
+torch.manual_seed(1)
+model = Transformer(
+    Settings(source_vocab=13, target_vocab=13, d_model=32, d_ff=64, num_layers=1, num_heads=4)
+)
+for module in model.modules():
+    if isinstance(module, MultiHeadAttention):
+        module.score = CosineScore()
 
-    def __init__(self, settings: Settings) -> None:
-        super().__init__(settings)
-        for module in self.modules():
-            if isinstance(module, MultiHeadAttention):
-                module.score = CosineScore()
-
-
-if __name__ == "__main__":
-    run = Path(sys.argv[1] if len(sys.argv) > 1 else "runs/example-layer")
-    sides = {side: run.parent / f"numbers.{end}" for side, end in (("source", "de"), ("target", "en"))}
-    small = {"model.d_model": 64, "model.d_ff": 128, "model.num_layers": 1, "model.num_heads": 4}
-    multihead.train(run=run, **sides, settings={"model.kind": __file__, "training.steps": 20, **small})
+optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+for step in range(151):
+    sources = torch.randint(3, 13, (64, 7)).tolist()
+    batch = collate(sources, [row[::-1] for row in sources], pad_id=0, bos_id=1, eos_id=2)
+    loss = objective(model.loss(batch, step), batch.counts)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if step % 50 == 0:
+        print(f"step {step}: loss {loss.item():.2f}")

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 import multihead
-from multihead.generation.searching import collate_sources
+from multihead.batch import Source
 from multihead.search.beam import beam
 
 run, sentence = sys.argv[1:] or ("runs/example", "zweiundvierzig")
@@ -19,7 +19,8 @@ def no_stutter(history_RT: Tensor) -> tuple[Tensor, Tensor]:
 
 translator = multihead.load(run, precision="fp32").with_models()
 source, target = translator.source_tokenizer, translator.target_tokenizer
-batch = collate_sources([source.encode(sentence)], pad_id=source.pad_id, eos_id=source.eos_id)
+ids = [*source.encode(sentence), source.eos_id]
+batch = Source(torch.tensor([ids]), torch.tensor([len(ids)]))
 ((best,),) = beam(
     translator.models[0], batch, [[target.bos_id]], eos_id=target.eos_id, constraints=[no_stutter]
 )
