@@ -1,6 +1,6 @@
 """Train a Transformer whose layers have a score function of your own: python examples/layer.py.
 
-In a file with `Settings` and `Model`, `multihead train --model.kind FILE` trains it too (docs/how-to/extending.md).
+`multihead train --model.kind FILE` trains a model of your own too (docs/how-to/extending.md).
 """
 
 import torch
@@ -30,8 +30,8 @@ for module in model.modules():
         module.score = CosineScore()
 
 optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-for step in range(151):
-    sources = torch.randint(3, 13, (64, 7)).tolist()
+for step in range(101):
+    sources = torch.randint(3, 13, (31, 7)).tolist()
     batch = collate(sources, [row[::-1] for row in sources], pad_id=0, bos_id=1, eos_id=2)
     loss = objective(model.loss(batch, step), batch.counts)
     optimizer.zero_grad()

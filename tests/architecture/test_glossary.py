@@ -26,7 +26,8 @@ CODE = re.compile(r"^```.*?^```|`[^`\n]+`|\]\([^)]*\)", re.DOTALL | re.MULTILINE
 
 def entries() -> dict[str, list[str]]:
     """Return the words of the glossary, each with the words that it replaces."""
-    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \|([^|]*)\|$", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE)
+    text = GLOSSARY.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \|([^|]*)\|$", text, re.MULTILINE)
     words = {word: [other.strip() for other in others.split(",") if other.strip()] for word, others in rows}
     return {word: others for word, others in words.items() if word not in ("word", "---")}
 
