@@ -1,5 +1,6 @@
 # make quickstart   trains a translator in a few minutes (the first time it installs what it needs)
 # make test         linter, type check, tests
+# make test ROOM=search   linter and tests of one room, src/multihead/search and tests/search; no type check
 # make bench        benchmarks, one after the other
 # make torture      runs the long tests, injects every fault into trainings and run folders (half an hour), and records
 #                   what was lost
@@ -26,8 +27,16 @@ BENCHMARKS := $(filter-out benchmarks/record.py benchmarks/torture.py benchmarks
 quickstart: $(INSTALLED)
 	$(BIN)/multihead quickstart
 
+ifdef ROOM
+test: $(INSTALLED)
+	@test -d tests/$(ROOM) || { echo "no folder tests/$(ROOM); rooms: $(notdir $(patsubst %/,%,$(wildcard tests/*/)))" >&2; exit 2; }
+	$(BIN)/ruff check $(wildcard src/multihead/$(ROOM) src/multihead/$(ROOM).py) tests/$(ROOM)
+	$(BIN)/ruff format --check $(wildcard src/multihead/$(ROOM) src/multihead/$(ROOM).py) tests/$(ROOM)
+	$(BIN)/python -m pytest tests/$(ROOM)
+else
 test: lint
 	$(BIN)/python -m pytest -n auto
+endif
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check src tests packages

@@ -1,6 +1,6 @@
 """Table 3 of "Attention Is All You Need": our parameter counts beside the paper's.
 
-``python tests/recipe/test_table3.py > docs/table3.md`` writes the table.
+``python tests/recipe/test_table3.py > docs/reference/table3.md`` writes the table.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ import torch
 from multihead.models.transformer import Settings, Transformer
 from multihead.recipe import load
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "table3.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "table3.md"
 VOCABULARIES = (36_000, 37_000, 41_000)
 
 

@@ -9,7 +9,7 @@ training data, or of --src; of each sentence's best outputs, the one nearest to
 the reference teaches the student (Kim and Rush 2016), beside the original
 pairs. The same command resumes at any point. At the end, size, speed and BLEU
 of both stand side by side.
-docs/distill.md has the sizes of students.
+docs/how-to/distill.md has the sizes of students.
 """
 
 import shlex

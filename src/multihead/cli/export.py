@@ -20,7 +20,7 @@ browser while one types, without a network, and draws every head; --pwa DIR
 writes it as a folder that browsers can install. ONNX Runtime runs the encoder
 and the decoder step of onnx. huggingface is a folder for transformers
 (MarianMT, GPT-2, BERT, ViT), argos a package for LibreTranslate.
-docs/export.md says what each target can express.
+docs/how-to/export.md says what each target can express.
 """
 
 from collections.abc import Sequence

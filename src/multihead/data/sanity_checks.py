@@ -36,7 +36,7 @@ def sanity_warnings(prepared: Prepared) -> list[str]:
         named = ", ".join(classes[:3]) + (", ..." if len(classes) > 3 else "")
         warnings.append(
             f"caution: the targets of {len(target):,} sampled pairs are {len(classes)} different lines only "
-            f"({named}); `multihead train small-bert-classes` makes a classifier (docs/models.md)"
+            f"({named}); `multihead train small-bert-classes` makes a classifier (docs/how-to/models.md)"
         )
     if not prepared.held_out:
         pairs = _evenly_spaced(prepared.valid_pairs)

@@ -65,7 +65,8 @@ def _check(loss: Loss, totals: Mapping[str, int | Tensor]) -> None:
         raise UserError(
             f"a loss is a dictionary of terms of which one has a weight, and the model returns {found}",
             place="Model.loss",
-            remedy='Return {"loss": Term(1.0, its sum over the batch, per="tokens")}, see docs/extending.md.',
+            remedy='Return {"loss": Term(1.0, its sum over the batch, per="tokens")}, '
+            "see docs/how-to/extending.md.",
         )
     for name, term in terms.items():
         if term.weight and term.per not in totals:

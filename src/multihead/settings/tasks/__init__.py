@@ -45,7 +45,7 @@ def outside(task: str) -> ModuleType | None:
         raise UserError(f'there is no task "{task}"', remedy=f"Known tasks: {known}. A file ends in .py.")
     for name in ("SECTIONS", "WORK", "setup"):
         if not hasattr(module, name):
-            remedy = "A task's module has SECTIONS, WORK and setup, see docs/extending.md."
+            remedy = "A task's module has SECTIONS, WORK and setup, see docs/how-to/extending.md."
             raise UserError(f"it has no {name}", place=str(module.__file__ or task), remedy=remedy)
     return module
 
