@@ -17,7 +17,7 @@ from multihead_documents.errors import DocumentError
 
 MODULES = ["", *(f".{module.name}" for module in pkgutil.iter_modules(multihead_documents.__path__))]
 README = Path(__file__).parents[1] / "README.md"
-PAGE = Path(__file__).parents[3] / "docs" / "documents.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "documents.md"
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -76,7 +76,7 @@ class Options:
     corrections: _options.File = None
     """TSV file to which POST /suggest appends corrections, for the next training. (default: refused)"""
     glossary: Annotated[_options.Files, _options.Option(metavar="FILE...")] = ()
-    """Glossaries (docs/text.md) that requests may name, by their file names without ending."""
+    """Glossaries (docs/reference/text.md) that requests may name, by their file names without ending."""
     glossaries: _options.Folder = None
     """Folder that keeps the glossaries made by clients. (default: they are lost at the end)"""
     name: Annotated[tuple[str, ...], _options.Option(metavar="HOST [HOST ...]")] = ()

@@ -62,7 +62,7 @@ class Options:
     target_language: Annotated[_options.Text, _options.Option(aliases=("--tgt-lang",))] = None
     """Target language, as en."""
     corpora: _options.File = None
-    """A corpora.toml: several corpora or languages. See docs/languages.md."""
+    """A corpora.toml: several corpora or languages. See docs/how-to/languages.md."""
     corpus: Annotated[
         tuple[str, ...], _options.Option(metavar="LANGUAGES=SOURCE,TARGET [...]"), _options.RARE
     ] = ()
@@ -74,7 +74,7 @@ class Options:
     synthetic: Annotated[
         tuple[str, ...], _options.Option(metavar="DIR..."), _options.Option(group="more data")
     ] = ()
-    """Folder(s) of `multihead synthesise` to add. See docs/more-data.md."""
+    """Folder(s) of `multihead synthesise` to add. See docs/how-to/more-data.md."""
     mono: _options.Files = ()
     """Text in the target language, to be back-translated and added. The model that translates it back is
     trained first."""
@@ -97,9 +97,9 @@ class Options:
     """Fine-tune: start from the weights and vocabulary of this run."""
     mirror: Annotated[str | None, _options.Option(metavar="ADDRESS"), _options.RARE] = None
     """Copy the run to this address (s3://BUCKET/RUN) at every validation; where --run does not exist, resume
-    from the copy (docs/parallel.md)."""
+    from the copy (docs/how-to/parallel.md)."""
     processes: Annotated[_options.Number, _options.RARE] = None
-    """Train in this many processes on this machine, with the same result (docs/parallel.md)."""
+    """Train in this many processes on this machine, with the same result (docs/how-to/parallel.md)."""
     observe: Annotated[tuple[str, ...], _options.Option(metavar="NAME..."), _options.RARE] = ()
     """Also log metrics to tensorboard, mlflow or wandb (must be installed)."""
     dry_run: _options.Flag = False

@@ -18,7 +18,7 @@ tabs; the score is the log-probability divided by the length penalty. --n-best,
 --scores, --prefix, --prefixes and sampling take every line as it is.
 
 Documents: Word, PowerPoint, Excel, OpenDocument, HTML, e-books, Markdown,
-LaTeX, subtitles, PO, XLIFF, strings of apps and more (docs/documents.md). All
+LaTeX, subtitles, PO, XLIFF, strings of apps and more (docs/how-to/documents.md). All
 but the text stays as it is. Given a folder, every document in it is translated
 into a second folder. They need multihead-documents (pip install 'multihead[documents]').
 An interrupted command resumes when it is repeated.
@@ -107,7 +107,7 @@ class Options:
     [all but tables, settings and programs]"""
     part: Annotated[str | None, _options.Option(metavar="I/N"), _options.RARE] = None
     """Translate part I of N of a large file, in blocks below the folder -o; killed, it resumes
-    (docs/parallel.md)."""
+    (docs/how-to/parallel.md)."""
     engine: Annotated[Literal["ray"] | None, _options.Option(metavar="ray"), _options.RARE] = None
     """Translate all parts as tasks of Ray Data, on this machine or the cluster that RAY_ADDRESS names."""
     join: Annotated[_options.File, _options.RARE] = None
