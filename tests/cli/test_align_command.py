@@ -11,7 +11,7 @@ from multihead_documents.parallel import read_pairs
 
 from multihead import cli
 from multihead.workflows.aligning import align
-from multihead.workflows.translation_memory import Memory
+from multihead.workflows.translation_memory import TranslationMemory
 
 GERMAN = """# Einleitung
 
@@ -53,7 +53,7 @@ def test_a_memory_has_what_a_translation_looks_up(pages: tuple[Path, Path], capf
     output = pages[0].parent / "a.tmx"
     _, messages = run(capfdbinary, "align", *pages, "-o", output)
     assert "5 pairs" in messages
-    memory = Memory(output, "de", "en")
+    memory = TranslationMemory(output, "de", "en")
     document = open_document(pages[0])
     found = {
         segment.number: match.target

@@ -15,7 +15,7 @@ from multihead.generation.text_translator import TextTranslator
 from multihead.run.names import MODEL, RECIPE, WEIGHTS
 from multihead.workflows.finished_documents import finished
 from multihead.workflows.page_links import linked_places
-from multihead.workflows.translating_documents import Request, Summary, identity, translate_document
+from multihead.workflows.translating_documents import DocumentRequest, Summary, identity, translate_document
 from multihead.workflows.translating_folders import SELDOM, planned
 
 
@@ -39,7 +39,7 @@ def named_target(path: Path, languages: Iterable[str], encoding: str | None) -> 
     return None
 
 
-def translate(request: Request, translator: TextTranslator, folders: Sequence[str]) -> None:
+def translate(request: DocumentRequest, translator: TextTranslator, folders: Sequence[str]) -> None:
     """Translate a document and print the summary on standard error."""
     console = _console.messages()
 
@@ -51,7 +51,7 @@ def translate(request: Request, translator: TextTranslator, folders: Sequence[st
     show(summary, request.output)
 
 
-def translate_to(request: Request, translator: TextTranslator, folders: Sequence[str]) -> None:
+def translate_to(request: DocumentRequest, translator: TextTranslator, folders: Sequence[str]) -> None:
     """Translate a document into a file whose name was typed, which is replaced."""
     key = identity(replace(request, again=False), translator, folders)
     translate(request, translator, folders)
@@ -59,7 +59,7 @@ def translate_to(request: Request, translator: TextTranslator, folders: Sequence
         done.add(request.path, request.output, key)
 
 
-def translate_beside(request: Request, translator: TextTranslator, folders: Sequence[str]) -> None:
+def translate_beside(request: DocumentRequest, translator: TextTranslator, folders: Sequence[str]) -> None:
     """Translate a document into a file whose name was not typed, unless it is there and somebody's.
 
     Raises:
@@ -82,7 +82,7 @@ def translate_beside(request: Request, translator: TextTranslator, folders: Sequ
 def translate_all(
     documents: Sequence[Path],
     output: Path | None,
-    request_of: Callable[[Path, Path], Request],
+    request_of: Callable[[Path, Path], DocumentRequest],
     translator: TextTranslator,
     folders: Sequence[str],
     *,

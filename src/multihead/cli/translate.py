@@ -58,7 +58,7 @@ from multihead.generation.translation import Output, Translation
 from multihead.settings import SearchSettings
 from multihead.text.corpus import read_lines
 from multihead.text.terms import Glossary
-from multihead.workflows.translating_documents import Request, default_output
+from multihead.workflows.translating_documents import DocumentRequest, default_output
 from multihead.workflows.without_effect import refuse_other_methods, without_effect
 
 CHUNK = 1000
@@ -222,8 +222,8 @@ def _by_line(options: Options, search: SearchSettings) -> bool:
     return several or options.scores or bool(options.prefix or options.prefixes)
 
 
-def _request(options: Options, document: Path, output: Path, search: SearchSettings) -> Request:
-    return Request(
+def _request(options: Options, document: Path, output: Path, search: SearchSettings) -> DocumentRequest:
+    return DocumentRequest(
         document,
         output,
         search,

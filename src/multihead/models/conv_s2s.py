@@ -63,7 +63,9 @@ class ConvS2S(Stepwise):
         )
         self.encoder = Encoder(s)
         self.decoder_in, self.decoder_out = _in_and_out(s)
-        self.decoder = nn.ModuleList(DecoderLayer(s) for _ in range(s.decoder_layers or s.num_layers))
+        self.decoder = nn.ModuleList(
+            ConvolutionalDecoderLayer(s) for _ in range(s.decoder_layers or s.num_layers)
+        )
         self.dropout = Dropout(s.dropout)
 
     @property
@@ -141,7 +143,7 @@ class Encoder(nn.Module):
         return z_BSd
 
 
-class DecoderLayer(nn.Module):
+class ConvolutionalDecoderLayer(nn.Module):
     """A causal gated convolution, then attention over the source (sec. 3.3).
 
     d_i = W_d h_i + b_d + g_i,  a_i = softmax(d_i . z),  c_i = sum_j a_ij (z_j + e_j) (eq. 1 and 2)

@@ -85,14 +85,14 @@ def _line_of(keys: tuple[str, ...], text: str) -> int | None:
 
 
 @dataclass(frozen=True)
-class Origin:
+class RecipeLayers:
     """A recipe's name and layers, from the most general to the most specific."""
 
     name: str
     layers: tuple[Layer, ...]
 
 
-def read(name_or_path: str | Path, *, own: bool = False) -> Origin:
+def read(name_or_path: str | Path, *, own: bool = False) -> RecipeLayers:
     """Read a built-in recipe or a TOML file, and the recipes it extends.
 
     Args:
@@ -106,7 +106,7 @@ def read(name_or_path: str | Path, *, own: bool = False) -> Origin:
     return _extended(_text(place), place, row, seen=(), own=own)
 
 
-def parse(text: str, place: str) -> Origin:
+def parse(text: str, place: str) -> RecipeLayers:
     """Read a recipe from its text; errors name ``place``."""
     return _extended(text, Path(place), "", seen=(), own=False)
 
@@ -137,7 +137,7 @@ def _text(path: Path) -> str:
         raise UserError(f"cannot be read: {error}", place=str(path)) from None
 
 
-def _extended(text: str, path: Path, row: str, seen: tuple[Path, ...], *, own: bool) -> Origin:
+def _extended(text: str, path: Path, row: str, seen: tuple[Path, ...], *, own: bool) -> RecipeLayers:
     try:
         document = parse_toml(text)
     except TooLargeError as error:
@@ -163,7 +163,7 @@ def _extended(text: str, path: Path, row: str, seen: tuple[Path, ...], *, own: b
         changes = {section: values for section, values in rows[row].items() if section != "about"}
         last, name = (*last, replace(layer, values=changes, within=("rows", row))), f"{name}-{row}"
     if base is None:
-        return Origin(name, last)
+        return RecipeLayers(name, last)
     try:
         place, base_row = _find(base, beside=path.parent)
     except UserError as error:
@@ -173,4 +173,4 @@ def _extended(text: str, path: Path, row: str, seen: tuple[Path, ...], *, own: b
         raise UserError("this recipe extends itself", place=layer.where("extends"))
     if len(trail) > MAX_CHAIN:
         raise UserError(f"more than {MAX_CHAIN} recipes extend each other", place=layer.where("extends"))
-    return Origin(name, (*_extended(below, place, base_row, trail, own=own).layers, *last))
+    return RecipeLayers(name, (*_extended(below, place, base_row, trail, own=own).layers, *last))

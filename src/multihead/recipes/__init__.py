@@ -1,7 +1,7 @@
 """Built-in recipes: TOML files in this folder, found by name.
 
-A file may hold a table of recipes. ``[rows.ROW]`` in FILE.toml has the keys that the recipe FILE-ROW changes in
-the file's own settings, and ``about``, its description.
+A file may hold a table of recipes. ``[rows.ROW]`` in FILE.toml has the keys that the recipe FILE-ROW
+changes in the file's own settings, and ``about``, its description.
 """
 
 import difflib

@@ -20,7 +20,7 @@ from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.run import files, manifest, model_file, tensors, vocabulary
-from multihead.run.checkpoints import BEST, Checkpoints
+from multihead.run.checkpoints import BEST, CheckpointFolder
 from multihead.run.described import refuse_lost_manifest
 from multihead.run.environment import check as check_environment
 from multihead.run.lock import NAME as LOCK
@@ -40,7 +40,7 @@ FINISH = ".finish"
 LOG = logging.getLogger(__name__)
 
 
-class Run(Checkpoints, Records):
+class Run(CheckpointFolder, Records):
     """A run folder. Reading needs nothing; writing needs the lock, which ``create`` and ``lock`` take.
 
     A ``Run`` is a context manager: leaving it releases the lock, as the end of the process does.

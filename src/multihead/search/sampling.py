@@ -17,7 +17,7 @@ from multihead.search.constraints import Constraint
 from multihead.search.distribution import largest
 from multihead.search.hypotheses import Hypothesis
 from multihead.search.observer import Observer
-from multihead.search.request import DEFAULT, Limits
+from multihead.search.request import DEFAULT, LengthLimits
 from multihead.search.rollout import rollout
 from multihead.search.stepper import State, Stepper
 
@@ -43,7 +43,7 @@ def sample(
     top_p: float = 1.0,
     distinct: bool = True,
     alpha: float = 0.6,
-    limits: Limits = DEFAULT,
+    limits: LengthLimits = DEFAULT,
     constraints: Sequence[Constraint] = (),
     observer: Observer | None = None,
 ) -> list[list[Hypothesis]]:

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Direction:
+class ServedDirection:
     """A served translator.
 
     Attributes:
@@ -50,7 +50,7 @@ class Direction:
 
 
 @dataclass(frozen=True)
-class Answer:
+class TranslatedText:
     """A translated text.
 
     Attributes:
@@ -97,7 +97,9 @@ class Service:
         UserError: two translators have the same pair of languages.
     """
 
-    def __init__(self, directions: Sequence[Direction], queue: FairQueue, *, seconds: float = 60.0) -> None:
+    def __init__(
+        self, directions: Sequence[ServedDirection], queue: FairQueue, *, seconds: float = 60.0
+    ) -> None:
         self.directions, self.queue, self.seconds = tuple(directions), queue, seconds
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="request")
         seen: dict[tuple[str, str], str] = {}
@@ -119,7 +121,7 @@ class Service:
         """Target languages, each once."""
         return list(dict.fromkeys(one.target for one in self.directions))
 
-    def direction(self, source: str, target: str, text: str = "") -> Direction:
+    def direction(self, source: str, target: str, text: str = "") -> ServedDirection:
         """Return the translator between two languages.
 
         Args:
@@ -147,7 +149,7 @@ class Service:
             raise RefusedError(400, f'"target" must be named; this server translates {self}')
         return fitting[0]
 
-    def _of_language(self, text: str, fitting: Sequence[Direction]) -> list[Direction]:
+    def _of_language(self, text: str, fitting: Sequence[ServedDirection]) -> list[ServedDirection]:
         """Return the directions from the language that a text seems to be written in."""
         sources = list(dict.fromkeys(one.source for one in fitting))
         if len(sources) == 1:
@@ -162,8 +164,8 @@ class Service:
         return ", ".join(f"{one.source} to {one.target}" for one in self.directions)
 
     async def translate(
-        self, texts: Sequence[str], direction: Direction, options: Options, client: str = ""
-    ) -> list[Answer]:
+        self, texts: Sequence[str], direction: ServedDirection, options: Options, client: str = ""
+    ) -> list[TranslatedText]:
         """Translate texts in one direction.
 
         Raises:
@@ -190,7 +192,7 @@ class Service:
             ticket.give_up()
 
 
-def for_request(direction: Direction, ticket: Ticket) -> TextTranslator:
+def for_request(direction: ServedDirection, ticket: Ticket) -> TextTranslator:
     """Return the translator of a direction for one request."""
     texts = copy.copy(direction.texts)
     translator = texts.translator
@@ -199,7 +201,9 @@ def for_request(direction: Direction, ticket: Ticket) -> TextTranslator:
     return texts
 
 
-def _translated(texts: Sequence[str], direction: Direction, options: Options, ticket: Ticket) -> list[Answer]:
+def _translated(
+    texts: Sequence[str], direction: ServedDirection, options: Options, ticket: Ticket
+) -> list[TranslatedText]:
     settings = direction.settings
     if count := options.alternatives:
         beam = max(settings.beam_size, count + 1)
@@ -211,7 +215,9 @@ def _translated(texts: Sequence[str], direction: Direction, options: Options, ti
     return [_answer(one, count) for one in found]
 
 
-def _html(text: str, translator: TextTranslator, settings: SearchSettings, options: Options) -> Answer:
+def _html(
+    text: str, translator: TextTranslator, settings: SearchSettings, options: Options
+) -> TranslatedText:
     """Translate the text of an HTML fragment or page; everything else stays as it is."""
     page = Page(Path("q"), Text("q", text, "utf-8"))
     sources: list[Markup] = [segment.source for segment in page.segments]
@@ -225,10 +231,10 @@ def _html(text: str, translator: TextTranslator, settings: SearchSettings, optio
     lengths = [max(1, len(one.source)) for one in found]
     mean = sum(a.confidence * n for a, n in zip(answers, lengths, strict=True)) / max(1, sum(lengths))
     notes = tuple(note for answer in answers for note in answer.notes)
-    return Answer(rendered.decode("utf-8"), confidence=mean if answers else 1.0, notes=notes)
+    return TranslatedText(rendered.decode("utf-8"), confidence=mean if answers else 1.0, notes=notes)
 
 
-def _answer(found: TextTranslation, alternatives: int) -> Answer:
+def _answer(found: TextTranslation, alternatives: int) -> TranslatedText:
     for number, one in enumerate(found.sentences, start=1):
         # A sentence that was not translated at all could go unnoticed in the answer.
         if one.searched and one.warnings and not one.confidence and one.text == one.source:
@@ -238,7 +244,7 @@ def _answer(found: TextTranslation, alternatives: int) -> Answer:
         for number, one in enumerate(found.sentences, start=1)
         for note in _notes(one)
     ]
-    return Answer(
+    return TranslatedText(
         found.text, found.alternatives[:alternatives], found.confidence, tuple(notes), found.sentences
     )
 

@@ -12,7 +12,7 @@ from multihead.run import Run
 from multihead.settings import Settings
 from multihead.workflows.suggest import (
     MUON_RATE_FACTOR,
-    Asked,
+    RequestedSettings,
     measure,
     measure_corpus,
     suggest,
@@ -141,7 +141,7 @@ def _fine_tuning(
     schedule = first.training.schedule
     suggested: Mapping[str, object]
     if schedule == "wsd":
-        asked = Asked(schedule=schedule, steps=_steps(first, given) or 0)
+        asked = RequestedSettings(schedule=schedule, steps=_steps(first, given) or 0)
         suggested = suggest(measure(rereadable(first.data)), asked).settings
     else:
         suggested = suggest_settings(measure_corpus(rereadable(first.data)), _steps(first, given))

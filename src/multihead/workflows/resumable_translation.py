@@ -24,7 +24,7 @@ Translate = Callable[[Sequence[str], int], Sequence[str]]
 """(lines, number of the first line, from 0) -> one output a line."""
 
 
-class Blocks:
+class TranslatedBlocks:
     """A folder of translated blocks.
 
     Args:

@@ -14,7 +14,7 @@ from multihead.workflows.translating_documents import default_output
 
 
 @dataclass
-class Plan:
+class FolderTranslationPlan:
     """Documents and their outputs.
 
     Attributes:
@@ -32,7 +32,9 @@ SELDOM = frozenset((".json", ".yml", ".yaml", ".xml", ".ts", ".properties", *TAB
 """Extensions that settings, programs and values have more often than texts."""
 
 
-def planned(names: Sequence[Path], output: Path | None, language: str, *, only: Sequence[str] = ()) -> Plan:
+def planned(
+    names: Sequence[Path], output: Path | None, language: str, *, only: Sequence[str] = ()
+) -> FolderTranslationPlan:
     """Plan the translation of documents and folders.
 
     In folders, hidden files and folders and symbolic links are left out.
@@ -52,7 +54,7 @@ def planned(names: Sequence[Path], output: Path | None, language: str, *, only: 
         raise UserError("several documents and folders were given", place=str(folders[0]), remedy=remedy)
     if folders and output is None:
         output = _default_folder(folders[0], language)
-    plan = Plan(root=output)
+    plan = FolderTranslationPlan(root=output)
     if output is not None:
         _refuse_root(output, names)
     for name in names:
@@ -91,7 +93,7 @@ def _refuse_root(output: Path, names: Sequence[Path]) -> None:
             raise UserError("the output would overwrite the documents", place=str(output), remedy=remedy)
 
 
-def _add_folder(plan: Plan, folder: Path, output: Path, only: Sequence[str]) -> None:
+def _add_folder(plan: FolderTranslationPlan, folder: Path, output: Path, only: Sequence[str]) -> None:
     skipped = output.resolve()
     for place, inside, files in os.walk(folder):
         inside[:] = sorted(one for one in inside if one[0] != "." and Path(place, one).resolve() != skipped)

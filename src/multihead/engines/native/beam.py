@@ -37,7 +37,7 @@ class Ended(NamedTuple):
     cut: bool
 
 
-class NotFiniteError(ArithmeticError):
+class NotFiniteScoresError(ArithmeticError):
     """The model's scores are not finite; ``step`` counts from 0."""
 
     def __init__(self, step: int) -> None:
@@ -97,7 +97,7 @@ def beam(
         decoder.beam(cache, tables, search, K, live.addresses, (step, most), live.report)
         made, ends, due, not_finite = live.report.tolist()
         if not_finite:
-            raise NotFiniteError(step + made)
+            raise NotFiniteScoresError(step + made)
         ended += live.ended(ends)
         cache.slots += K * made if step else 1 + K * (made - 1)
         step += made
