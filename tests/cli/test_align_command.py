@@ -10,7 +10,7 @@ from multihead_documents.memories.tmx_writing import tmx_lines
 from multihead_documents.parallel import read_pairs
 
 from multihead import cli
-from multihead.workflows.aligning import align
+from multihead.workflows.aligning import align_documents
 from multihead.workflows.translation_memory import TranslationMemory
 
 GERMAN = """# Einleitung
@@ -185,7 +185,7 @@ def test_a_corrected_translation_is_found_by_its_place(pages: tuple[Path, Path])
     pages[1].write_text(
         ENGLISH.replace("This is **a** house", "**Here** you see a house of stone and glass"), "utf-8"
     )
-    found = align(*pages)
+    found = align_documents(*pages)
     assert [pair.target.text.split()[0] for pair in found.pairs] == [
         "Introduction",
         "Good",

@@ -6,7 +6,7 @@ import pytest
 
 from multihead.errors import UserError
 from multihead.workflows.sweep import Member, MemberRow, Plot, Sweep, draw, read
-from multihead.workflows.sweep.plot import lines, setting
+from multihead.workflows.sweep.plot import plotted_lines, setting
 
 SWEEP = """
 recipe = "shakespeare-char-cpu"
@@ -38,7 +38,7 @@ def done(member: Member) -> MemberRow:
 def test_members_that_differ_in_the_seed_alone_are_one_point(tmp_path: Path) -> None:
     sweep = written(tmp_path)
     assert sweep.plot == Plot("model.num_layers", "loss", "model.positions")
-    score, found = lines(sweep.plot, [done(member) for member in sweep.members])
+    score, found = plotted_lines(sweep.plot, [done(member) for member in sweep.members])
     assert score is not None
     assert found == {
         "positions learned": {2.0: [3.125, 3.25], 3.0: [2.125, 2.25]},

@@ -76,14 +76,14 @@ def _documents(asked: GivenOptions, console: Console) -> None:
     }
     made = {}
     for name, reviews in parts.items():
-        documents = [*joined_texts.join(reviews, shortest, longest, asked.seed)]
+        documents = [*joined_texts.join_texts(reviews, shortest, longest, asked.seed)]
         if not documents:
             fact = f"{len(reviews):,} reviews of the {name} part make no document of {longest}"
             raise UserError(fact, place="--lengths", remedy="Give smaller ones.")
         made[name] = documents
     files.make_folder(folder)
     for name, documents in made.items():
-        files.write_text(folder / f"{name}.tsv", joined_texts.lines(documents))
+        files.write_text(folder / f"{name}.tsv", joined_texts.tsv_lines(documents))
     counts = ", ".join(f"{len(documents):,} {name}" for name, documents in made.items())
     console.print(f"documents of {shortest} to {longest} reviews, {counts}, in {folder}")
 

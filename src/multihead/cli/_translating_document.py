@@ -15,7 +15,12 @@ from multihead.generation.text_translator import TextTranslator
 from multihead.run.names import MODEL, RECIPE, WEIGHTS
 from multihead.workflows.finished_documents import finished
 from multihead.workflows.page_links import linked_places
-from multihead.workflows.translating_documents import DocumentRequest, Summary, identity, translate_document
+from multihead.workflows.translating_documents import (
+    DocumentRequest,
+    Summary,
+    translate_document,
+    translation_digest,
+)
 from multihead.workflows.translating_folders import SELDOM, planned
 
 
@@ -53,7 +58,7 @@ def translate(request: DocumentRequest, translator: TextTranslator, folders: Seq
 
 def translate_to(request: DocumentRequest, translator: TextTranslator, folders: Sequence[str]) -> None:
     """Translate a document into a file whose name was typed, which is replaced."""
-    key = identity(replace(request, again=False), translator, folders)
+    key = translation_digest(replace(request, again=False), translator, folders)
     translate(request, translator, folders)
     with finished(None) as done:
         done.add(request.path, request.output, key)
@@ -65,7 +70,7 @@ def translate_beside(request: DocumentRequest, translator: TextTranslator, folde
     Raises:
         UserError: the file was changed since it was translated, or is not a translation by multihead.
     """
-    key = identity(replace(request, again=False), translator, folders)
+    key = translation_digest(replace(request, again=False), translator, folders)
     with finished(None) as done:
         state = "new" if request.again else done.state(request.output, key)
         if state == "finished":
@@ -101,7 +106,7 @@ def translate_all(
         for path, to in plan.documents:
             try:
                 request = replace(request_of(path, to), linked=linked.get(path, frozenset()))
-                key = identity(replace(request, again=False), translator, folders)
+                key = translation_digest(replace(request, again=False), translator, folders)
                 state = "new" if request.again else done.state(to, key)
                 if state == "finished":
                     before += 1

@@ -30,7 +30,7 @@ from multihead.errors import UserError
 from multihead.terminal import escape_unprintable
 from multihead.text.languages import canonical
 from multihead.text.lines import file_kind
-from multihead.workflows.aligning import DocumentAlignment, PassagePair, align
+from multihead.workflows.aligning import DocumentAlignment, PassagePair, align_documents
 from multihead.workflows.aligning_folders import language_of, planned
 from multihead.workflows.finished_documents import has_changed
 
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str]) -> int:
     for source, target in plan.documents:
         own = _languages(options, source, target)
         try:
-            found = align(
+            found = align_documents(
                 source,
                 target,
                 languages=own,

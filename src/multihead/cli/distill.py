@@ -40,7 +40,7 @@ from multihead.workflows.distilling import (
     student_recipe,
 )
 from multihead.workflows.progress_display import ProgressDisplay
-from multihead.workflows.student_vocabulary import fitted
+from multihead.workflows.student_vocabulary import fit_vocabulary
 from multihead.workflows.train import train
 from multihead.workflows.without_effect import refuse_without_effect
 
@@ -100,7 +100,7 @@ def main(arguments: Sequence[str]) -> int:
         )
         console.print(str(lessons), soft_wrap=True)
         del translator
-        outcome = train(fitted(recipe, given), student, display, started=time.monotonic())
+        outcome = train(fit_vocabulary(recipe, given), student, display, started=time.monotonic())
     console.print(summary(outcome, display.began, f"distill {shlex.join(arguments)}"))
     if outcome.status == "interrupted":
         return INTERRUPTED

@@ -143,7 +143,7 @@ def _surplus(roles: NDArray[np.uint8], most: int) -> Iterator[int]:
         done += len(places)
 
 
-def held_out(sources: Hashes, targets: Hashes, fraction: float, seed: int) -> NDArray[np.uint8]:
+def hold_out(sources: Hashes, targets: Hashes, fraction: float, seed: int) -> NDArray[np.uint8]:
     """Hold out validation pairs that share no sentence of either side with training.
 
     Of randomly drawn candidates, those whose sentences are least frequent are held out; usually these occur
@@ -165,7 +165,7 @@ def held_out(sources: Hashes, targets: Hashes, fraction: float, seed: int) -> ND
 def _held_out(
     sources: Side, targets: Side, total: int, fraction: float, seed: int
 ) -> Iterator[NDArray[np.uint8]]:
-    """Yield the roles that :func:`held_out` returns, in chunks."""
+    """Yield the roles that :func:`hold_out` returns, in chunks."""
     count = max(MIN_HELD_OUT, min(round(fraction * total), MAX_HELD_OUT))
     count = max(1, min(count, total // 2))
     candidates = first_of_shuffled(total, CANDIDATES_PER_PAIR * count, seed, "held out")

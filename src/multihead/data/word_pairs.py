@@ -77,7 +77,7 @@ def learned(store: Pairs, source: WordFinder, target: WordFinder) -> WordPairs:
         source: finds source words.
         target: finds target words.
     """
-    rows = sample(store, MAX_CELLS)
+    rows = sample_pairs(store, MAX_CELLS)
     sides = [
         [[found.word for found in words.find(side(row))][:MAX_WORDS] for row in rows]
         for words, side in ((source, store.source), (target, store.target))
@@ -102,7 +102,7 @@ def learned(store: Pairs, source: WordFinder, target: WordFinder) -> WordPairs:
     }
 
 
-def sample(store: Pairs, most: int) -> list[int]:
+def sample_pairs(store: Pairs, most: int) -> list[int]:
     """Return evenly spaced pairs of at most ``most`` combinations of words, if a word has 1.3 tokens."""
     cells = sum(
         int(source.astype(np.int64) @ target.astype(np.int64))

@@ -13,7 +13,7 @@ from multihead.text import symbols
 from multihead.text.casing import Casing
 from multihead.text.changed_kinds import DIGITS, LETTERLESS, has_letters
 from multihead.text.languages import primary
-from multihead.text.particles import agree
+from multihead.text.particles import following_with_particle
 from multihead.text.placeholder_patterns import DEFAULT, PlaceholderSpan, find
 from multihead.text.placeholders import PlaceholderEntry, PlaceholderTable, protect, restore
 from multihead.text.spelling import Spelling
@@ -264,7 +264,7 @@ def _agreeing(marked: str, table: PlaceholderTable, language: str) -> str:
     for before, after in pairwise(parts):
         original = originals.get(str(before[0]), "")
         if before[1] and not after[1] and original[:1] not in ("{", "%", "$", "#", "&"):
-            after[0] = agree(original, str(after[0]))
+            after[0] = following_with_particle(original, str(after[0]))
     return "".join(str(text) if is_symbol else symbols.escape(str(text)) for text, is_symbol in parts)
 
 
@@ -276,8 +276,8 @@ def _with_particles(text: str, matches: Sequence[TermMatch], language: str) -> s
     parts: list[str] = []
     end = 0
     for start, stop, _ in Matcher(forms).find(text):
-        parts.append(agree(parts[-1], text[end:start]) if parts else text[end:start])
+        parts.append(following_with_particle(parts[-1], text[end:start]) if parts else text[end:start])
         parts.append(text[start:stop])
         end = stop
-    parts.append(agree(parts[-1], text[end:]) if parts else text)
+    parts.append(following_with_particle(parts[-1], text[end:]) if parts else text)
     return "".join(parts)

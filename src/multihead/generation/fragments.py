@@ -7,7 +7,7 @@ import regex
 
 from multihead.generation.carrying import SearchedLine
 from multihead.text.languages import primary
-from multihead.text.particles import agree
+from multihead.text.particles import following_with_particle
 
 _CORE = regex.compile(r"[\p{L}\p{N}](?:.*[\p{L}\p{N}])?[.!?…。！？]?", regex.DOTALL)
 _END = regex.compile(r"[.!?…。！？]+$")
@@ -69,6 +69,6 @@ def joined(parts: Sequence[SentenceFragment], translations: Sequence[str], langu
         if number and text[1:2].islower() and not core[:1].isupper():
             text = text[:1].lower() + text[1:]
         if number and not before and primary(language) == "ko":
-            text = agree(parts[number - 1].set_as or "", text)
+            text = following_with_particle(parts[number - 1].set_as or "", text)
         result += before + text + after
     return result

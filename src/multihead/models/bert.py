@@ -162,7 +162,7 @@ class BERT(nn.Module):
         """The description that exports read."""
         encoder = self.encoder
         embedding = describe(encoder.embedding, EmbeddingSpec)
-        norms = [description.norm(one) for one in (encoder.norm, self.transform_norm)]
+        norms = [description.describe_norm(one) for one in (encoder.norm, self.transform_norm)]
         if norms[0] is None or norms[1] is None or type(encoder) is not BERTEncoder:
             raise UndescribedError("an encoder of another class, or without its norms")
         return MaskedSpec(
@@ -171,11 +171,11 @@ class BERT(nn.Module):
             describe(encoder.positions, PositionsSpec),
             norms[0],
             describe(encoder.stack, StackSpec),
-            description.linear(self.transform),
+            description.describe_linear(self.transform),
             self.settings.activation,
             norms[1],
             LinearSpec(embedding.weight, self.output_bias),
-            (description.linear(encoder.pool), description.linear(self.follows)),
+            (description.describe_linear(encoder.pool), description.describe_linear(self.follows)),
         )
 
 

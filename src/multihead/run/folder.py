@@ -104,7 +104,7 @@ class Run(CheckpointFolder, Records):
     def _refuse_others(self, own: set[str]) -> None:
         if self.exists(self.folder):
             raise UserError("there is a run in this folder already", place=str(self.folder))
-        files.clear(self.folder)
+        files.remove_temporary_folders(self.folder)
         others = sorted({path.name for path in self.folder.iterdir()} - own)
         if others:
             fact = f"neither empty nor a run folder ({', '.join(others[:3])} in it)"
@@ -151,8 +151,8 @@ class Run(CheckpointFolder, Records):
         """
         self._lock = Lock(self.folder)
         files.make_folder(self.checkpoint_folder)
-        files.clear(self.folder)
-        files.clear(self.checkpoint_folder)
+        files.remove_temporary_folders(self.folder)
+        files.remove_temporary_folders(self.checkpoint_folder)
         if found := Manifest.load(self.folder):
             found.settle(self.folder)
         return self

@@ -106,7 +106,7 @@ def _opened(
         found = os.fstat(file.fileno())
         if (found.st_dev, found.st_ino) != ((now := path.stat()).st_dev, now.st_ino):
             return _opened(path, framework, device, stack)  # it was replaced between the two openings
-        identity = seal.identity(found)
+        identity = seal.file_identity(found)
         if not content.seal or seal.CHECKED.holds(identity, content.seal):
             return content, lambda: None
         digest = stack.enter_context(seal.hashing(file, content.seal))

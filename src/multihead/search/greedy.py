@@ -12,7 +12,7 @@ from multihead.search.constraints import Constraint
 from multihead.search.hypotheses import Hypothesis
 from multihead.search.observer import Observer
 from multihead.search.request import DEFAULT, LengthLimits, search_as_a_whole
-from multihead.search.rollout import rollout
+from multihead.search.rollout import roll_out
 from multihead.search.stepper import State, Stepper
 
 S = TypeVar("S", bound=State)
@@ -53,7 +53,7 @@ def greedy(
     def most_probable(following: Continuations, sentences_B: Tensor, step: int) -> Tensor:
         return following.tokens[:, 0]
 
-    finished = rollout(
+    finished = roll_out(
         stepper,
         source,
         prefixes,

@@ -25,7 +25,7 @@ class Choose(Protocol):
         ...
 
 
-def rollout(
+def roll_out(
     stepper: Stepper[S],
     source: Source,
     prefixes: Sequence[Sequence[int]],

@@ -65,7 +65,7 @@ class Shards:
     def agree(self, *, stop: bool = False, counted: Sequence[float] = ()) -> list[list[float]]:
         """Exchange a few numbers: stop flags, the first process's clocks and wishes, and ``counted``."""
         own = [float(stop), float(self._asking()), *(clock() for clock, _ in self._clocks), *counted]
-        rows = parallel.agree(own)
+        rows = parallel.gather_numbers(own)
         self._asked = bool(rows[0][1])
         for (_, reading), seconds in zip(self._clocks, rows[0][2:], strict=False):
             reading[0] = seconds

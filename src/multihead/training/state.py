@@ -16,7 +16,7 @@ from multihead.run.numbers import check_numbers
 from multihead.settings import OptimisationSettings
 from multihead.training import optimizers
 from multihead.training.averaging import MovingAverage
-from multihead.training.computation import KERNELS, computation, differences
+from multihead.training.computation import KERNELS, changed_conditions, computation
 from multihead.training.optimizer_state import PREFIX, OptimizerState, check_shape
 from multihead.training.progress import TrainingProgress
 from multihead.training.same_weights import refuse_other_shapes
@@ -150,7 +150,7 @@ class TrainingState:
     def _warn_of_changes(self, before: Any) -> None:
         """Warn where a resumed run cannot end with the same bytes as an uninterrupted one."""
         known = before if isinstance(before, Mapping) else {}
-        if found := list(differences(known, self.computation)):
+        if found := list(changed_conditions(known, self.computation)):
             LOG.warning(
                 "This run was computed with %s. It resumes, but will not end with the same bytes as an "
                 "uninterrupted run.",

@@ -47,7 +47,7 @@ class DocumentAlignment:
     languages: tuple[str | None, str | None] = (None, None)
 
 
-def align(
+def align_documents(
     source: Path,
     target: Path,
     *,

@@ -38,7 +38,7 @@ class TranslatedBlocks:
     def __init__(self, folder: Path, basis: Mapping[str, Any]) -> None:
         self.folder = folder
         files.make_folder(folder)
-        files.clear(folder)
+        files.remove_temporary_folders(folder)
         text = json.dumps({"block": BLOCK, **basis}, sort_keys=True, indent=1) + "\n"
         place = folder / SETTINGS
         if place.exists() and disk.content(place).decode("utf-8", "replace") != text:

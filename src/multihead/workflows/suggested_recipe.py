@@ -60,7 +60,7 @@ def suggested(named: Files, given: Mapping[str, object], duration: Mapping[str, 
         first = recipes.from_toml("", overrides={**overrides, "model.tied": "decoder", **given})
     recipes.refuse_contradictions(first)  # before the corpus is measured
     asked = _asked(first, given)  # likewise: a file may be missing
-    corpus = measure(rereadable(first.data))
+    corpus = measure(refuse_standard_input(first.data))
 
     def recipe_of(found: Suggestion) -> Recipe[Settings]:
         fresh = _fresh(found.settings, first, given)
@@ -153,7 +153,7 @@ def _asked(first: Recipe[Settings], given: Mapping[str, object]) -> RequestedSet
     )
 
 
-def rereadable(data: DataSettings) -> DataSettings:
+def refuse_standard_input(data: DataSettings) -> DataSettings:
     """Return the settings. Raises ``UserError`` for standard input, which cannot be read twice."""
     if "-" in (*data.source, *data.target):
         raise UserError(

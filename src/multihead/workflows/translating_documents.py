@@ -18,7 +18,7 @@ from multihead.generation.text_results import TextTranslation
 from multihead.generation.text_translator import TextTranslator
 from multihead.progress import OnCount
 from multihead.run.names import MODEL, WEIGHTS
-from multihead.run.seal import identity as version
+from multihead.run.seal import file_identity as version
 from multihead.settings import SearchSettings
 from multihead.text.terms import Glossary
 from multihead.workflows.document_journal import Journal, read, spelled
@@ -138,7 +138,7 @@ def translate_document(
             summary.from_memory += 1
         else:
             pending.append(segment)
-    with Journal(request.output, identity(request, translator, folders)) as journal:
+    with Journal(request.output, translation_digest(request, translator, folders)) as journal:
         by_number = {segment.number: segment for segment in pending}
         for record in _valid(journal.records, by_number):
             _count(summary, by_number.pop(record["number"]), record, translations)
@@ -190,7 +190,9 @@ def _refuse_output(request: DocumentRequest) -> None:
         raise UserError("no such folder", place=str(request.output.parent), remedy="Make it first.")
 
 
-def identity(request: DocumentRequest, translator: TextTranslator, folders: Sequence[str | Path]) -> str:
+def translation_digest(
+    request: DocumentRequest, translator: TextTranslator, folders: Sequence[str | Path]
+) -> str:
     """Return a digest of everything that the translation depends on."""
     named = [request.path, *filter(None, (request.memory, request.glossary))]
     read_files = [path for path in named if path.is_file()]  # a missing one is reported when it is read

@@ -63,7 +63,7 @@ def settled(recipe: Recipe[Settings], folder: Path, observer: TrainObserver) -> 
     return replace(chosen, alternative=None, reasons={**chosen.reasons, **reasons})
 
 
-def differences(recipe: Recipe[Settings]) -> str:
+def typed_differences(recipe: Recipe[Settings]) -> str:
     """Return the choices of the alternative, as they are typed: ``tokenizer.joint false``."""
     assert recipe.alternative is not None
     own, others = _choice(recipe), _choice(recipe.alternative)

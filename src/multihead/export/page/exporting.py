@@ -12,7 +12,7 @@ from multihead.engines.proof import disagreement
 from multihead.engines.transformer import LaidOutTransformer
 from multihead.errors import UserError
 from multihead.export.page import expressible, vocabulary, weights
-from multihead.export.page.reference import PageReference, available
+from multihead.export.page.reference import PageReference, has_native_kernels
 from multihead.generation.directions import Directions
 from multihead.generation.line_translator import DEFAULT_LIMIT
 from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
@@ -114,7 +114,7 @@ def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | No
     read = [[*first_tags, *given[number]] for number in usable[:CHECKED]]
     checks: list[dict[str, Any]] = []
     agreement = None
-    if available() and read:
+    if has_native_kernels() and read:
         reference = PageReference(described, dtype, (target.bos_id, target.eos_id, target.pad_id))
         written = reference.translate(read, limits)
         own = _own(model, target, read, limits)

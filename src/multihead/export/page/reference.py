@@ -47,6 +47,6 @@ class PageReference:
         return found
 
 
-def available() -> bool:
+def has_native_kernels() -> bool:
     """Return whether the native kernels are installed."""
     return LEVEL in native.LEVELS

@@ -52,7 +52,7 @@ def suggest(corpus: CorpusProfile, asked: RequestedSettings | None = None) -> Su
         "tokenizer.joint": joint,
         **_vocabularies(corpus, both, row.value, joint=joint.value),
         **_apostrophe(corpus, joint=joint.value),
-        "tokenizer.dropout": pieces.dropout(both, row.value.bpe_dropout),
+        "tokenizer.dropout": pieces.decide_dropout(both, row.value.bpe_dropout),
         "validation.metric": duration.metric(corpus.target, both[1]),
         "data.valid_fraction": duration.valid_fraction(corpus.pairs),
         **_limits(corpus, both, asked.model),
@@ -89,7 +89,7 @@ def alternative(corpus: CorpusProfile, asked: RequestedSettings | None = None) -
 
 def _kinds(corpus: CorpusProfile, asked: RequestedSettings) -> tuple[Decision[str], Decision[str]]:
     """Return the kinds of both sides; one kind where one vocabulary is asked for."""
-    decided: list[Decision[str]] = [Decision(*one) for one in pieces.kinds(corpus)]
+    decided: list[Decision[str]] = [Decision(*one) for one in pieces.decide_kinds(corpus)]
     if asked.kind:
         decided = [Decision(asked.kind, "")] * 2
     if asked.target_kind:
@@ -116,11 +116,11 @@ def _vocabularies(
 
 def _limits(corpus: CorpusProfile, kinds: tuple[str, str], model: str) -> dict[str, Decision[object]]:
     """Return the limits of pairs where the usual ones do not suit the corpus."""
-    ratio, length = limits.length_ratio(corpus), limits.length(corpus, kinds)
+    ratio, length = limits.decide_length_ratio(corpus), limits.length(corpus, kinds)
     found: dict[str, Decision[object]] = {
         "data.max_length_ratio": ratio,
         "data.max_length": length,
-        "data.max_chars": limits.characters(corpus),
+        "data.max_chars": limits.decide_characters(corpus),
     }
     if model == "conv_s2s":  # learned positions, one of them for the end token
         found["model.max_positions"] = Decision(length.value + 1, length.reason)

@@ -19,7 +19,7 @@ Lines = dict[str, dict[float, list[float]]]
 """Scores by series, then by x; several for members that differ in another setting, such as the seed."""
 
 
-def lines(plot: Plot, rows: Sequence[MemberRow]) -> tuple[HeadlineScore | None, Lines]:
+def plotted_lines(plot: Plot, rows: Sequence[MemberRow]) -> tuple[HeadlineScore | None, Lines]:
     """Return the score that is drawn and its values; (None, {}) while no member has it.
 
     Args:
@@ -50,7 +50,7 @@ def draw(sweep: Sweep, rows: Sequence[MemberRow], path: Path) -> bool:
     """
     if sweep.plot is None:
         return False
-    score, found = lines(sweep.plot, rows)
+    score, found = plotted_lines(sweep.plot, rows)
     if score is None or not found:
         return False
     xs = sorted({x for points in found.values() for x in points})

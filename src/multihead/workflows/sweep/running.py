@@ -129,7 +129,7 @@ def _started(member: Member, folder: Path, jobs: int) -> "subprocess.Popen[bytes
             stdout=log,
             stderr=log,
             start_new_session=True,
-            env=plugins.environment(),
+            env=plugins.child_environment(),
         )
 
 
