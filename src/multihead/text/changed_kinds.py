@@ -30,7 +30,8 @@ def changed_kinds(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Return the kinds of placeholders that hardly any target keeps, and ``LETTERLESS`` if that is one.
 
     Of numbers that are kept as a whole, the shapes (``PlaceholderSpan.shape``) that most targets change are
-    returned. Of all shapes that they change, those whose digits they keep are returned with ``DIGITS`` before them.
+    returned. Of all shapes that they change, those whose digits they keep are returned with ``DIGITS``
+    before them.
     """
     all_of: Counter[str] = Counter()
     kept: Counter[str] = Counter()
