@@ -19,7 +19,7 @@ import tyro
 from multihead.generation import Translator
 from multihead.generation.carrying import line
 from multihead.generation.tag_placement import placed
-from multihead.generation.text_layout import PlacedTag, Unit
+from multihead.generation.text_layout import PlacedTag, SentenceUnit
 from multihead.markup import Tag
 from multihead.run.environment import environment
 from multihead.text.lexicon import Lexicon
@@ -48,7 +48,7 @@ def main() -> None:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     translator = Translator.load(options.run, device="cpu")
     units = [
-        Unit(
+        SentenceUnit(
             sources[int(row["line"]) - 1],
             (PlacedTag(int(row["start"]), OPEN), PlacedTag(int(row["end"]), CLOSE)),
         )

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from backwards import BOS, EOS, FIRST, PAD, V, small_transformer
 
-from multihead.attention_maps import Sentence, Token, align, record
+from multihead.attention_maps import Sentence, TokenLabel, align, record
 from multihead.batch import PairBatch
 from multihead.data.batches import collate
 
@@ -22,7 +22,7 @@ def reversed_pairs(strings: list[list[int]]) -> PairBatch:
 
 
 def letters(ids: list[int]) -> Sentence:
-    tokens = tuple(Token(str(id), i, id == EOS) for i, id in enumerate([*ids, EOS]))
+    tokens = tuple(TokenLabel(str(id), i, id == EOS) for i, id in enumerate([*ids, EOS]))
     return Sentence(tokens, tokens)
 
 

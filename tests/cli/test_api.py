@@ -19,7 +19,7 @@ from multihead import recipe as recipes
 from multihead.api import LoadedImageGenerator, LoadedMaskFiller
 from multihead.errors import UserError
 from multihead.generation.image_generator import ImageGenerator
-from multihead.inspect.page import Page
+from multihead.inspect.page import HtmlPage
 from multihead.run import Run
 from multihead.settings import TokenizerSettings
 from multihead.text import lossless, masking
@@ -40,7 +40,7 @@ def made(folder: Path, kind: str, tokenizer: Tokenizer | None, sizes: dict[str, 
     return folder
 
 
-def shown(page: Page) -> str:
+def shown(page: HtmlPage) -> str:
     """Return the HTML that a notebook displays."""
     [inside] = re.findall(r'srcdoc="([^"]*)"', page._repr_html_())
     assert unescape(inside) == page.html

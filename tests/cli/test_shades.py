@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from multihead.attention_maps import Alignment, Token
+from multihead.attention_maps import Alignment, TokenLabel
 from multihead.cli._shades import shades
 
 
 def alignment(matrix: list[list[float]], target: list[str], source: list[str]) -> Alignment:
-    tokens = [tuple(Token(text, word) for word, text in enumerate(side)) for side in (target, source)]
+    tokens = [tuple(TokenLabel(text, word) for word, text in enumerate(side)) for side in (target, source)]
     return Alignment(np.array(matrix, dtype=np.float32), tokens[0], tokens[1], "")
 
 

@@ -10,7 +10,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from multihead.attention_maps import Alignment, Token
+from multihead.attention_maps import Alignment, TokenLabel
 from multihead.attention_maps.alignment import CAUTION
 from multihead.errors import UserError
 from multihead.inspect import figures, fonts, heatmap
@@ -20,10 +20,10 @@ SVG = "{http://www.w3.org/2000/svg}"
 HOW = "Attention over the source, layer 2 of 3, mean of 5 heads."
 
 
-def tokens(words: str) -> tuple[Token, ...]:
+def tokens(words: str) -> tuple[TokenLabel, ...]:
     """Return tokens: subwords joined by "+" form a word."""
     return tuple(
-        Token(piece, number) for number, word in enumerate(words.split(" ")) for piece in word.split("+")
+        TokenLabel(piece, number) for number, word in enumerate(words.split(" ")) for piece in word.split("+")
     )
 
 

@@ -15,7 +15,7 @@ from PIL import Image
 from multihead.export.page import PageParts
 from multihead.generation.mask_filler import MaskFiller
 from multihead.generation.picture_classifier import PictureClassifier
-from multihead.inspect.live import Blocks, assemble
+from multihead.inspect.live import PageBlocks, assemble
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,9 @@ class Opened:
     """A page in the browser, and what it did: messages of errors, and addresses it asked for."""
 
     def __init__(self, browser: Any, made: PageParts, folder: Path, **facts: Any) -> None:
-        blocks = Blocks(made.engine, made.weights, made.vocabularies, {**made.facts, **facts}, made.scripts)
+        blocks = PageBlocks(
+            made.engine, made.weights, made.vocabularies, {**made.facts, **facts}, made.scripts
+        )
         assemble("small", blocks).save(folder / "page.html")
         self.page = browser.new_page()
         self.faults: list[str] = []

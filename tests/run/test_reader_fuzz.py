@@ -22,7 +22,7 @@ from multihead.data.pictures.opening import open_picture
 from multihead.data.store import BrokenStoreError, StoreWriter, TokenStore
 from multihead.errors import UserError
 from multihead.run import journal, model_file, tensors
-from multihead.run.manifest import Entry, Manifest
+from multihead.run.manifest import Manifest, ManifestEntry
 from multihead.settings import DataSettings, TokenizerSettings
 from multihead.text.from_sentencepiece import from_sentencepiece
 from multihead.text.terms import Glossary
@@ -59,7 +59,7 @@ def picture(folder: Path) -> bytes:
 
 
 def manifest(folder: Path) -> bytes:
-    Manifest(("a",), {"recipe.toml": Entry.of(b"x")}).save(folder)
+    Manifest(("a",), {"recipe.toml": ManifestEntry.of(b"x")}).save(folder)
     return (folder / "manifest.json").read_bytes()
 
 

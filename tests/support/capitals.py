@@ -7,7 +7,7 @@ from scripted_translator import ScriptedTranslator
 from multihead.generation.text_translator import TextTranslator
 from multihead.settings import SearchSettings, TokenizerSettings
 from multihead.text.training import train
-from multihead.workflows.translating_documents import Request, Summary, translate_document
+from multihead.workflows.translating_documents import DocumentRequest, Summary, translate_document
 
 
 def capitals(line: str, settings: SearchSettings) -> list[str]:
@@ -23,7 +23,7 @@ def capital_translator() -> TextTranslator:
 
 def translated(translator: TextTranslator, path: Path, **options: object) -> tuple[str, Summary]:
     output = path.with_name(f"out{path.suffix}")
-    request = Request(path, output, SearchSettings(), **options)  # type: ignore[arg-type]
+    request = DocumentRequest(path, output, SearchSettings(), **options)  # type: ignore[arg-type]
     summary = translate_document(request, translator, [])
     return output.read_text(encoding="utf-8"), summary
 

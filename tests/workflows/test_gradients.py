@@ -8,7 +8,7 @@ import torch
 
 from multihead.cli import main
 from multihead.workflows import gradients
-from multihead.workflows.gradients import LAYERS, MEASURED, SYMBOLS, Memory, curves, gradient, sequences
+from multihead.workflows.gradients import LAYERS, MEASURED, SYMBOLS, SymbolModel, curves, gradient, sequences
 
 D = 16
 
@@ -25,7 +25,7 @@ def test_a_sequence_is_a_symbol_and_then_noise() -> None:
 def test_the_measured_gradient_is_the_change_of_the_logit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gradients, "MEASURED", 1)
     torch.manual_seed(3)
-    model = Memory(LAYERS[name](D), D).double()
+    model = SymbolModel(LAYERS[name](D), D).double()
     torch.manual_seed(5)
     found, _ = gradient(model, 5)
     torch.manual_seed(5)

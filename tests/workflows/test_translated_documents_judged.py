@@ -13,7 +13,7 @@ from scripted_translator import ScriptedTranslator
 from multihead.generation.text_translator import TextTranslator
 from multihead.settings import SearchSettings, TokenizerSettings
 from multihead.text.training import train
-from multihead.workflows.translating_documents import Request, Summary, translate_document
+from multihead.workflows.translating_documents import DocumentRequest, Summary, translate_document
 from multihead_documents import Markup, open_document
 
 SAMPLES = samples()
@@ -28,7 +28,9 @@ def translator() -> TextTranslator:
 def translated(name: str, folder: Path, translator: TextTranslator) -> tuple[Path, Summary]:
     path, output = folder / name, folder / f"out-{name}"
     path.write_bytes(SAMPLES[name])
-    return output, translate_document(Request(path, output, SearchSettings(), again=True), translator, [])
+    return output, translate_document(
+        DocumentRequest(path, output, SearchSettings(), again=True), translator, []
+    )
 
 
 def _plain(markup: Markup) -> str:

@@ -14,7 +14,7 @@ from multihead.generation.text_generator import TextGenerator
 from multihead.hardware import Precision
 from multihead.inspect.drawing_inspection import inspect_drawing
 from multihead.inspect.image_inspection import inspect_image
-from multihead.inspect.page import Page, PageOptions, explore, explore_text, make_page
+from multihead.inspect.page import HtmlPage, PageOptions, explore, explore_text, make_page
 from multihead.inspect.page.drawing import explore_drawing
 from multihead.inspect.page.image import explore_image
 from multihead.inspect.page.kinds import BIDIRECTIONAL, CAUSAL
@@ -52,7 +52,7 @@ class LoadedTranslator(ListsMethods, TextMethods, Translator):
 
     def inspect(
         self, text: str, target: str | None = None, *, full: bool = False, to: str | None = None
-    ) -> Page:
+    ) -> HtmlPage:
         """Return a page of the model's attention for a sentence; a notebook displays it inline.
 
         Args:
@@ -86,7 +86,7 @@ class LoadedTextGenerator(ListsMethods, TextGenerator):
         """
         return prompt + "".join(self.write(prompt, changed(self.settings, search), number=number))
 
-    def inspect(self, text: str, *, full: bool = False) -> Page:
+    def inspect(self, text: str, *, full: bool = False) -> HtmlPage:
         """Return a page of the model's attention over a text, with predictions for the next token.
 
         Raises:
@@ -98,7 +98,7 @@ class LoadedTextGenerator(ListsMethods, TextGenerator):
 class LoadedMaskFiller(ListsMethods, MaskFiller):
     """Masked language model, with inspection of its attention."""
 
-    def inspect(self, text: str, *, full: bool = False) -> Page:
+    def inspect(self, text: str, *, full: bool = False) -> HtmlPage:
         """Return a page of the model's attention over a text, with predictions for each [MASK].
 
         Raises:
@@ -110,7 +110,7 @@ class LoadedMaskFiller(ListsMethods, MaskFiller):
 class LoadedTextClassifier(ListsMethods, TextClassifier):
     """Text classifier, with inspection of its attention."""
 
-    def inspect(self, text: Text, *, full: bool = False) -> Page:
+    def inspect(self, text: Text, *, full: bool = False) -> HtmlPage:
         """Return a page of the model's attention over a text or a pair of texts, with the predicted classes.
 
         Raises:
@@ -135,7 +135,7 @@ class LoadedImageClassifier(ListsMethods, PictureClassifier):
         """
         return list(super().classify(pictures, views=views))
 
-    def inspect(self, picture: str | Path, *, full: bool = False) -> Page:
+    def inspect(self, picture: str | Path, *, full: bool = False) -> HtmlPage:
         """Return a page of the model's attention over an image file.
 
         Raises:
@@ -173,7 +173,7 @@ class LoadedImageGenerator(ListsMethods, ImageGenerator):
         chosen = changed(settings or self.settings, search)
         return super().draw(caption, count, chosen, complete=None if complete is None else Path(complete))
 
-    def inspect(self, caption: str, picture: str | Path | None = None, *, full: bool = False) -> Page:
+    def inspect(self, caption: str, picture: str | Path | None = None, *, full: bool = False) -> HtmlPage:
         """Return a page of the attention from image positions to the words of the caption.
 
         Args:
@@ -193,6 +193,6 @@ def _text_page(
     inspection: TextInspection,
     kind: Json,
     full: bool,
-) -> Page:
+) -> HtmlPage:
     options = PageOptions(full=full)
     return make_page(explore_text(inspection, loaded.model, loaded.tokenizer, kind, options))

@@ -8,7 +8,7 @@ from multihead.generation.answerer import Answerer
 from multihead.generation.detector import DetectedObject, Detector
 from multihead.generation.odd_one_out import OddOneOut
 from multihead.generation.tagger import Tagger
-from multihead.inspect.page import Page, PageOptions, explore_text, make_page
+from multihead.inspect.page import HtmlPage, PageOptions, explore_text, make_page
 from multihead.inspect.page.kinds import BIDIRECTIONAL
 from multihead.inspect.text_inspection import inspect_answer, inspect_tagging
 
@@ -16,7 +16,7 @@ from multihead.inspect.text_inspection import inspect_answer, inspect_tagging
 class LoadedTagger(ListsMethods, Tagger):
     """Tagger, with inspection of its attention."""
 
-    def inspect(self, text: str, *, full: bool = False) -> Page:
+    def inspect(self, text: str, *, full: bool = False) -> HtmlPage:
         """Return a page of the model's attention over a sentence, with its tags.
 
         Raises:
@@ -31,7 +31,7 @@ class LoadedTagger(ListsMethods, Tagger):
 class LoadedAnswerer(ListsMethods, Answerer):
     """Model that answers questions by parts of a text, with inspection of its attention."""
 
-    def inspect(self, question: str, text: str, *, full: bool = False) -> Page:
+    def inspect(self, question: str, text: str, *, full: bool = False) -> HtmlPage:
         """Return a page of the model's attention over a question and a text, with the answer.
 
         Raises:

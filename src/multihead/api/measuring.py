@@ -7,7 +7,7 @@ from multihead import plugins
 from multihead import recipe as recipes
 from multihead.api.loading import load
 from multihead.hardware import Precision
-from multihead.inspect.page import Page
+from multihead.inspect.page import HtmlPage
 from multihead.inspect.report import RunComparison, compare_page
 from multihead.run import Run
 from multihead.workflows import evaluate as measuring
@@ -70,7 +70,7 @@ class ComparedRuns:
     """
 
     def __init__(self, compared: RunComparison) -> None:
-        self.page: Page = compare_page(compared)
+        self.page: HtmlPage = compare_page(compared)
         self.numbers: dict[str, Any] = to_dict(compared)
 
     def _repr_html_(self) -> str:

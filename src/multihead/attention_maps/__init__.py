@@ -6,23 +6,23 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from multihead.attention_maps.alignment import Alignment, Choice, align
+from multihead.attention_maps.alignment import Alignment, AlignmentHead, align
 from multihead.attention_maps.records import AttentionRecord, Kind
 from multihead.attention_maps.rollout import rollout
 from multihead.attention_maps.running_text import running_text
 from multihead.attention_maps.self_alignment import align_self
-from multihead.attention_maps.tokens import Sentence, Token, sentence
+from multihead.attention_maps.tokens import Sentence, TokenLabel, sentence
 
 if TYPE_CHECKING:
     from multihead.attention_maps.recording import record, record_cross, record_sequence
 
 __all__ = [
     "Alignment",
+    "AlignmentHead",
     "AttentionRecord",
-    "Choice",
     "Kind",
     "Sentence",
-    "Token",
+    "TokenLabel",
     "align",
     "align_self",
     "record",

@@ -17,7 +17,7 @@ from multihead.run.names import WEIGHTS
 from multihead.run.search_record import SearchRecord
 from multihead.settings import SearchSettings
 from multihead.workflows.part import parse_part
-from multihead.workflows.translating_parts import Parts
+from multihead.workflows.translating_parts import SharedTranslation
 
 TranslateLines = Callable[[Sequence[str], Sequence[str], int], list[Translation]]
 """(lines, forced beginnings, number of the first line) -> translations."""
@@ -29,7 +29,7 @@ PartOptions = Any
 """The options of ``multihead translate``, which imports this module."""
 
 
-def open_parts(options: PartOptions, search: SearchSettings) -> Parts:
+def open_parts(options: PartOptions, search: SearchSettings) -> SharedTranslation:
     """Return the parts that the options name.
 
     Raises:
@@ -49,7 +49,9 @@ def open_parts(options: PartOptions, search: SearchSettings) -> Parts:
         raise UserError(f"{option} needs a folder for the blocks", remedy="Name it: -o DIR.")
     if Path(options.output).is_file():
         raise UserError(f"with {option}, -o names a folder", place=options.output, remedy="Name a new one.")
-    return Parts(Path(options.output), Path(options.input), options.encoding, _facts(options, search))
+    return SharedTranslation(
+        Path(options.output), Path(options.input), options.encoding, _facts(options, search)
+    )
 
 
 def _facts(options: PartOptions, search: SearchSettings) -> dict[str, Any]:
@@ -74,7 +76,7 @@ def _facts(options: PartOptions, search: SearchSettings) -> dict[str, Any]:
 
 
 def translate_part(
-    options: PartOptions, parts: Parts, translate_lines: TranslateLines, spell: Spell, chunk: int
+    options: PartOptions, parts: SharedTranslation, translate_lines: TranslateLines, spell: Spell, chunk: int
 ) -> None:
     """Translate the blocks of ``--part``.
 
@@ -103,6 +105,6 @@ def translate_part(
     parts.part(i, n, translate, lambda number, total: console.print(f"block {number:,} of part {i}/{n}"))
 
 
-def join_parts(options: PartOptions, parts: Parts) -> None:
+def join_parts(options: PartOptions, parts: SharedTranslation) -> None:
     """Write the whole translation to the file that ``--join`` names."""
     write_bytes(parts.join(), options.join)

@@ -1,6 +1,6 @@
 """The page of a sentence's attention in ``multihead serve``; imported on first use: it needs PyTorch."""
 
-from multihead.attention_maps import Choice
+from multihead.attention_maps import AlignmentHead
 from multihead.inspect.page import PageOptions
 from multihead.workflows import tasks
 from multihead.workflows.inspection import InspectionRequest
@@ -8,5 +8,5 @@ from multihead.workflows.inspection import InspectionRequest
 
 def inspect(run: str, sentence: str, device: str) -> str:
     """Return the page of a sentence, HTML."""
-    view = PageOptions(run, Choice(), words=False, specials=False, full=False)
+    view = PageOptions(run, AlignmentHead(), words=False, specials=False, full=False)
     return tasks.inspect(run, InspectionRequest(sentence, None, device, view)).page().html

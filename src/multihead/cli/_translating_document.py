@@ -13,9 +13,9 @@ from multihead.generation.text_translator import TextTranslator
 from multihead.workflows.finished_documents import finished
 from multihead.workflows.page_links import linked_places
 from multihead.workflows.translating_documents import (
-    Request,
+    DocumentRequest,
     Summary,
-    identity,
+    translation_digest,
     translate_document,
 )
 from multihead.workflows.translating_folders import SELDOM, planned
@@ -29,7 +29,7 @@ def named_target(path: Path, languages: Iterable[str], encoding: str | None) -> 
     return None
 
 
-def translate(request: Request, translator: TextTranslator, folders: Sequence[str]) -> None:
+def translate(request: DocumentRequest, translator: TextTranslator, folders: Sequence[str]) -> None:
     """Translate a document and print the summary on standard error."""
     console = _console.messages()
 
@@ -41,21 +41,21 @@ def translate(request: Request, translator: TextTranslator, folders: Sequence[st
     show(summary, request.output)
 
 
-def translate_to(request: Request, translator: TextTranslator, folders: Sequence[str]) -> None:
+def translate_to(request: DocumentRequest, translator: TextTranslator, folders: Sequence[str]) -> None:
     """Translate a document into a file whose name was typed, which is replaced."""
-    key = identity(replace(request, again=False), translator, folders)
+    key = translation_digest(replace(request, again=False), translator, folders)
     translate(request, translator, folders)
     with finished(None) as done:
         done.add(request.path, request.output, key)
 
 
-def translate_beside(request: Request, translator: TextTranslator, folders: Sequence[str]) -> None:
+def translate_beside(request: DocumentRequest, translator: TextTranslator, folders: Sequence[str]) -> None:
     """Translate a document into a file whose name was not typed, unless it is there and somebody's.
 
     Raises:
         UserError: the file was changed since it was translated, or is not a translation by multihead.
     """
-    key = identity(replace(request, again=False), translator, folders)
+    key = translation_digest(replace(request, again=False), translator, folders)
     with finished(None) as done:
         state = "new" if request.again else done.state(request.output, key)
         if state == "finished":
@@ -72,7 +72,7 @@ def translate_beside(request: Request, translator: TextTranslator, folders: Sequ
 def translate_all(
     documents: Sequence[Path],
     output: Path | None,
-    request_of: Callable[[Path, Path], Request],
+    request_of: Callable[[Path, Path], DocumentRequest],
     translator: TextTranslator,
     folders: Sequence[str],
     *,
@@ -91,7 +91,7 @@ def translate_all(
         for path, to in plan.documents:
             try:
                 request = replace(request_of(path, to), linked=linked.get(path, frozenset()))
-                key = identity(replace(request, again=False), translator, folders)
+                key = translation_digest(replace(request, again=False), translator, folders)
                 state = "new" if request.again else done.state(to, key)
                 if state == "finished":
                     before += 1

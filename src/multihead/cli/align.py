@@ -28,7 +28,7 @@ from multihead.errors import UserError
 from multihead.terminal import escape_unprintable
 from multihead.text.languages import canonical
 from multihead.text.lines import file_kind
-from multihead.workflows.aligning import Alignment, Pair, align
+from multihead.workflows.aligning import DocumentAlignment, PassagePair, align_documents
 from multihead.workflows.aligning_folders import language_of, planned
 from multihead.workflows.finished_documents import has_changed
 
@@ -84,13 +84,13 @@ def main(arguments: Sequence[str]) -> int:
             raise UserError(
                 "the output would overwrite a document", place=options.output, remedy="Name another."
             )
-    pairs: list[Pair] = []
+    pairs: list[PassagePair] = []
     languages: list[str | None] = [None, None]
     failed = 0
     for source, target in plan.documents:
         own = _languages(options, source, target)
         try:
-            found = align(
+            found = align_documents(
                 source,
                 target,
                 languages=own,
@@ -146,7 +146,7 @@ def _languages(options: Options, source: Path, target: Path) -> tuple[str | None
     return found[0], found[1]
 
 
-def _show(source: Path, found: Alignment) -> None:
+def _show(source: Path, found: DocumentAlignment) -> None:
     console = _console.messages()
     parts = [_count(len(found.pairs), "pair")]
     parts += [f"{found.same:,} the same on both sides, left out"] if found.same else []
@@ -159,7 +159,9 @@ def _show(source: Path, found: Alignment) -> None:
         console.print(f"  and {len(found.alone) - _console.MAX_NOTES:,} more")
 
 
-def _write(options: Options, kind: str, pairs: Sequence[Pair], languages: Sequence[str | None]) -> None:
+def _write(
+    options: Options, kind: str, pairs: Sequence[PassagePair], languages: Sequence[str | None]
+) -> None:
     if kind == ".tsv":
         write(in_blocks(_rows(pairs)), options.output)
         return
@@ -171,6 +173,6 @@ def _write(options: Options, kind: str, pairs: Sequence[Pair], languages: Sequen
     write(in_blocks(lines), options.output)
 
 
-def _rows(pairs: Sequence[Pair]) -> Iterator[str]:
+def _rows(pairs: Sequence[PassagePair]) -> Iterator[str]:
     for pair in pairs:
         yield "\t".join(" ".join(side.text.split()) for side in (pair.source, pair.target))

@@ -25,8 +25,8 @@ from rich.table import Table
 
 from multihead.cli import _console, _options
 from multihead.cli._effect import refuse_options
-from multihead.cli._making import Asked, make
-from multihead.data.cache import Entry, clear, entries
+from multihead.cli._making import GivenOptions, make
+from multihead.data.cache import CacheEntry, clear, entries
 from multihead.data.catalogue import CORPORA, corpus_named
 from multihead.data.download import get
 from multihead.disk import cache_root
@@ -86,7 +86,10 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError("only the cache can be cleared", remedy="Usage: multihead data cache --clear")
     if options.action == "make":
         seed = 1 if options.seed is None else options.seed
-        make(Asked(options.name, options.to, options.source, options.lengths, options.count, seed), console)
+        make(
+            GivenOptions(options.name, options.to, options.source, options.lengths, options.count, seed),
+            console,
+        )
         return 0
     if options.name is None:
         raise UserError(
@@ -140,7 +143,7 @@ def _cache(options: Options, console: Console) -> int:
     return 0
 
 
-def _show(root: Path, found: Sequence[Entry], console: Console) -> None:
+def _show(root: Path, found: Sequence[CacheEntry], console: Console) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for heading in ("entry", "kind", "MB", "last used", ""):
         table.add_column(heading, justify="right" if heading == "MB" else "left", no_wrap=True)
@@ -157,7 +160,7 @@ def _files(count: int) -> str:
     return "1 file" if count == 1 else f"{count} files"
 
 
-def _megabytes(found: Sequence[Entry]) -> str:
+def _megabytes(found: Sequence[CacheEntry]) -> str:
     return f"{sum(one.size for one in found) / 1e6:,.1f}"
 
 

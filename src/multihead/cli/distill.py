@@ -30,16 +30,16 @@ from multihead.generation import Translator
 from multihead.recipe import SECTION_NAMES
 from multihead.run import Run
 from multihead.run.files import check_place
-from multihead.workflows.distillation_table import Row, distillation_table
+from multihead.workflows.distillation_table import SystemRow, distillation_table
 from multihead.workflows.distilling import (
-    Corpus,
+    DistillationCorpus,
     distilled,
     judged_on,
     lessons_folder,
     student_recipe,
 )
 from multihead.workflows.progress_display import ProgressDisplay
-from multihead.workflows.student_vocabulary import fitted
+from multihead.workflows.student_vocabulary import fit_vocabulary
 from multihead.workflows.train import train
 from multihead.workflows.without_effect import refuse_without_effect
 
@@ -99,7 +99,7 @@ def main(arguments: Sequence[str]) -> int:
         )
         console.print(str(lessons), soft_wrap=True)
         del translator
-        outcome = train(fitted(recipe, given), student, display, started=time.monotonic())
+        outcome = train(fit_vocabulary(recipe, given), student, display, started=time.monotonic())
     console.print(summary(outcome, display.began, f"distill {shlex.join(arguments)}"))
     if outcome.status == "interrupted":
         return INTERRUPTED
@@ -118,16 +118,16 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _corpus(options: Options, first: Run, folder: Path) -> Corpus:
+def _corpus(options: Options, first: Run, folder: Path) -> DistillationCorpus:
     if not options.src:
         if options.tgt:
             raise UserError("references without sentences", place="--tgt", remedy="Name both: --src, --tgt.")
-        return Corpus.of(first, folder)
+        return DistillationCorpus.of(first, folder)
     data = first.recipe.data.model_copy(update={"dir": "."})
-    return Corpus(data, options.src, options.tgt, alone=not options.tgt)
+    return DistillationCorpus(data, options.src, options.tgt, alone=not options.tgt)
 
 
-def show(rows: Sequence[Row], console: Console) -> None:
+def show(rows: Sequence[SystemRow], console: Console) -> None:
     """Print the comparison of teachers and student."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("", no_wrap=True)

@@ -64,7 +64,7 @@ def main(arguments: Sequence[str]) -> int:
         "valid_source": options.valid_src,
         "valid_target": options.valid_tgt,
     }
-    request = work.Request(
+    request = work.DiversificationRequest(
         name=options.recipe,
         student=options.student,
         corpus=corpus,

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from multihead.attention_maps import Choice
+from multihead.attention_maps import AlignmentHead
 from multihead.cli import _console, _directions, _options, _page
 from multihead.cli._effect import refuse_options
 from multihead.cli._shades import shades
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
     _check_paths(options)
     page = options.output if options.output and Path(options.output).suffix.lower() in PAGES else None
     figures = [path for path in (options.output, options.png) if path and path != page]
-    choice = Choice(options.layer, options.head, options.combine)
+    choice = AlignmentHead(options.layer, options.head, options.combine)
     view = PageOptions(options.run, choice, options.words, options.specials, options.full)
     inspection = tasks.inspect(
         options.run, InspectionRequest(options.what, options.target, options.device, view, options.to)

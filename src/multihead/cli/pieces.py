@@ -57,7 +57,9 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError("no vocabulary was given", remedy="Usage: multihead pieces RUN, or tokenizer.json")
     if options.top is not None:
         _options.at_least_one("top", options.top)
-    found = {name: Vocabulary(tokenizer) for name, tokenizer in _tokenizers(Path(options.vocabulary)).items()}
+    found = {
+        name: PieceCounts(tokenizer) for name, tokenizer in _tokenizers(Path(options.vocabulary)).items()
+    }
     listed = {name: _listed(one, options) for name, one in found.items()}
     if options.json:
         print(json.dumps([_as_json(found[name], ids) for name, ids in listed.items()], ensure_ascii=False))
@@ -70,7 +72,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-class Vocabulary:
+class PieceCounts:
     """The pieces of a tokenizer, and how often each occurs in a text.
 
     Attributes:
@@ -124,7 +126,7 @@ def _tokenizers(path: Path) -> dict[str, Tokenizer]:
     return {str(path / name): one for name, one in zip(names, run.tokenizers(), strict=False)}
 
 
-def _listed(found: Vocabulary, options: Options) -> list[int]:
+def _listed(found: PieceCounts, options: Options) -> list[int]:
     """Return the ids to show, in order."""
     if options.count:
         found.count(options.count)
@@ -136,7 +138,7 @@ def _listed(found: Vocabulary, options: Options) -> list[int]:
     return chosen[: options.top]
 
 
-def _as_json(found: Vocabulary, ids: Sequence[int]) -> dict[str, object]:
+def _as_json(found: PieceCounts, ids: Sequence[int]) -> dict[str, object]:
     special = set(found.special)
     pieces = []
     for number in ids:

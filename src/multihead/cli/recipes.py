@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
         table = Table.grid(padding=(0, 2))
         table.add_column(no_wrap=True)
         for name, text in about.items():
-            table.add_row(f"  {name}", text)
+            table.add_row(f"    {name}" if recipes.row(name) else f"  {name}", text)
         console.print(table, soft_wrap=False)
         console.print()
     hint = (

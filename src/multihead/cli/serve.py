@@ -33,17 +33,17 @@ from multihead.documents import about_documents, is_installed
 from multihead.errors import UserError
 from multihead.generation.loading import load_translator
 from multihead.generation.text_translator import TextTranslator
-from multihead.serve.access import Keys, Rate
+from multihead.serve.access import ApiKeys, Rate
 from multihead.serve.app import Serving, application
 from multihead.serve.connections import BACKLOG, IDLE_SECONDS, timed_protocol
 from multihead.serve.corrections import Corrections
 from multihead.serve.fair_queue import FairQueue
 from multihead.serve.glossaries import Glossaries
-from multihead.serve.handling import Limits
+from multihead.serve.handling import RequestLimits
 from multihead.serve.logs import json_log, no_log
 from multihead.serve.metrics import Metrics
 from multihead.serve.queued import QueuedTranslator
-from multihead.serve.service import Direction, Service
+from multihead.serve.service import ServedDirection, Service
 from multihead.text.terms import Glossary
 from multihead.workflows.without_effect import refuse_other_methods
 
@@ -159,8 +159,8 @@ def _serving(options: Options) -> Serving:
         named[stem] = Glossary.load(path)
     folder = None if options.glossaries is None else Path(options.glossaries)
     return Serving(
-        limits=Limits(options.max_chars, rate=Rate(options.rate, "characters")),
-        keys=None if options.keys is None else Keys.load(options.keys),
+        limits=RequestLimits(options.max_chars, rate=Rate(options.rate, "characters")),
+        keys=None if options.keys is None else ApiKeys.load(options.keys),
         requests=Rate(options.requests, "requests"),
         corrections=None if options.corrections is None else Corrections(options.corrections),
         glossaries=Glossaries(named, folder),
@@ -193,7 +193,9 @@ def _listen(host: str, port: int) -> Iterator[socket.socket]:
         yield server_socket
 
 
-def _directions(folder: str, options: Options, given: Mapping[str, str], queue: FairQueue) -> list[Direction]:
+def _directions(
+    folder: str, options: Options, given: Mapping[str, str], queue: FairQueue
+) -> list[ServedDirection]:
     settings = search_settings(folder, given)
     # A request for alternatives is a beam search, whatever the method is.
     refuse_other_methods(given, settings.method, methods=("sample",))
@@ -208,12 +210,12 @@ def _directions(folder: str, options: Options, given: Mapping[str, str], queue: 
     found = []
     for (source, target), one in ways.items():
         texts = languages.around(QueuedTranslator(one, queue, folder))
-        found.append(Direction(folder, source, target, texts, settings))
+        found.append(ServedDirection(folder, source, target, texts, settings))
     return found
 
 
 def _translated_document(
-    translator: TextTranslator, direction: Direction, name: str, content: bytes
+    translator: TextTranslator, direction: ServedDirection, name: str, content: bytes
 ) -> tuple[bytes, list[str]]:
     """Return the translated document, and its cautions."""
     documents = about_documents("multihead.workflows.translating_documents", name)
@@ -222,7 +224,7 @@ def _translated_document(
         output = path.with_stem(f"{path.stem}.translated")
         path.write_bytes(content)
         try:
-            request = documents.Request(path, output, direction.settings)
+            request = documents.DocumentRequest(path, output, direction.settings)
             summary = documents.translate_document(request, translator, [direction.name])
         except UserError as error:
             place = (error.place or "").replace(f"{folder}/", "")  # a folder that clients never see

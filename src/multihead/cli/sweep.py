@@ -25,7 +25,7 @@ from multihead.run.files import write_text
 from multihead.workflows.attention_cost import TABLE, measure_all
 from multihead.workflows.part import parse_part, part_of
 from multihead.workflows.sweep import (
-    Row,
+    MemberRow,
     Sweep,
     agreement,
     draw,
@@ -105,7 +105,7 @@ def _list(console: Console) -> None:
     console.print(table, soft_wrap=False)
 
 
-def _write(sweep: Sweep, rows: Sequence[Row], folder: Path) -> None:
+def _write(sweep: Sweep, rows: Sequence[MemberRow], folder: Path) -> None:
     write_text(folder / "table.csv", to_csv(rows))
     write_text(folder / "table.html", to_html(sweep, rows))
     draw(sweep, rows, folder / PLOT)
@@ -117,7 +117,7 @@ class _Reporter:
     def __init__(self, sweep: Sweep, folder: Path, console: Console) -> None:
         self.sweep, self.folder, self.console = sweep, folder, console
 
-    def on_change(self, row: Row, rows: Sequence[Row]) -> None:
+    def on_change(self, row: MemberRow, rows: Sequence[MemberRow]) -> None:
         _write(self.sweep, rows, self.folder)
         detail = f": {row.error}" if row.error else ""
         if row.state == "done":
@@ -125,7 +125,7 @@ class _Reporter:
         self.console.print(f"{row.member.name}: {row.state}{detail}")
 
 
-def _show(sweep: Sweep, rows: Sequence[Row], console: Console) -> None:
+def _show(sweep: Sweep, rows: Sequence[MemberRow], console: Console) -> None:
     shown = scores(rows)
     first = [score for score in shown if score.test == shown[0].test]
     others = list(dict.fromkeys(score.test for score in shown if score not in first))

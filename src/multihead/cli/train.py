@@ -43,7 +43,7 @@ from multihead.workflows.resolve_corpora import named_corpora, resolve_corpora, 
 from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.same_start import recipe_of_first, refuse_other_commands, refuse_several
 from multihead.workflows.train import default_folder, train
-from multihead.workflows.trial import differences, settled
+from multihead.workflows.trial import settled, typed_differences
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,9 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
         console.print(line)
     folder = run or default_folder(recipe)
     if recipe.alternative and not Run.exists(folder):
-        console.print(f"{differences(recipe)} may suit it as well: both are trained briefly, one is kept")
+        console.print(
+            f"{typed_differences(recipe)} may suit it as well: both are trained briefly, one is kept"
+        )
     with ProgressDisplay(console) as display:
         if options.dry_run:
             found = dry_run(recipe, display, init=init, folder=folder)

@@ -246,7 +246,7 @@ def _by_line(options: Options, search: SearchSettings) -> bool:
 
 
 def _request(options: Options, document: Path, output: Path, search: SearchSettings) -> Any:
-    return documents.about_documents(WORKFLOW, document).Request(
+    return documents.about_documents(WORKFLOW, document).DocumentRequest(
         document,
         output,
         search,

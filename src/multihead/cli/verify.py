@@ -26,7 +26,7 @@ from multihead.imports import require
 from multihead.run import Run
 from multihead.run.lock import Lock
 from multihead.run.sealing import seal
-from multihead.run.verify import UNCOVERED, UNSUMMED, WHOLE, Row, verify
+from multihead.run.verify import UNCOVERED, UNSUMMED, WHOLE, FileState, verify
 from multihead.terminal import escape_unprintable
 
 DAMAGE = 1
@@ -77,7 +77,7 @@ def _verify_export(folder: Path) -> int:
     return DAMAGE if faults else 0
 
 
-def _print(rows: Sequence[Row]) -> None:
+def _print(rows: Sequence[FileState]) -> None:
     table = Table.grid(padding=(0, 2))
     for row in sorted(rows, key=lambda row: row.state == UNCOVERED):
         table.add_row(escape_unprintable(row.file), row.state)

@@ -15,7 +15,7 @@ from multihead.data.held_out_texts import held_out_texts
 from multihead.data.plan import Indices, Lengths
 from multihead.data.question_windows import (
     NONE,
-    Encoded,
+    EncodedQuestion,
     Window,
     encode_question,
     span_batch,
@@ -50,7 +50,7 @@ class Questions:
     """
 
     given: Sequence[Question]
-    encoded: Sequence[Encoded]
+    encoded: Sequence[EncodedQuestion]
     windows: Sequence[Window]
     answers: Sequence[tuple[int, int]]
     skipped: Sequence[str]
@@ -148,7 +148,7 @@ def in_windows(questions: Sequence[Question], data: DataSettings, tokenizer: Tok
         UserError: a question without tokens; an answer that occurs several times.
     """
     given: list[Question] = []
-    encoded: list[Encoded] = []
+    encoded: list[EncodedQuestion] = []
     found: list[Window] = []
     answers: list[tuple[int, int]] = []
     skipped: list[str] = []

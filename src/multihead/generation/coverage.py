@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.attention_maps import Choice, align, sentence
+from multihead.attention_maps import AlignmentHead, align, sentence
 from multihead.attention_maps.records import Attended
 from multihead.errors import UserError
 from multihead.search.outputs import Hypothesis, best
@@ -81,6 +81,6 @@ def _penalties(
     for index, (read, written) in enumerate(zip(sources, targets, strict=True)):
         words = sentence(source, [*read, source.eos_id], getattr(source, "tag_ids", ()))
         output = sentence(target, [*written, target.eos_id])
-        aligned = align(records, words, output, index=index, choice=Choice(all_layers=True))
+        aligned = align(records, words, output, index=index, choice=AlignmentHead(all_layers=True))
         penalties.append(coverage(aligned.matrix_TS))
     return penalties

@@ -11,9 +11,9 @@ from multihead.attention_maps.records import AttentionRecord
 from multihead.errors import UserError
 from multihead.generation.attended_words import word_weights
 from multihead.generation.batching import SourceLine, batch_by_length
-from multihead.generation.carrying import Line
+from multihead.generation.carrying import SearchedLine
 from multihead.generation.coverage import ranked_by_coverage
-from multihead.generation.directions import Asked, Directions
+from multihead.generation.directions import Directions, RequestedDirection
 from multihead.generation.tag_alignment import Weights
 from multihead.generation.translation import Output, Translation
 from multihead.generation.unknown import replacement_words
@@ -51,7 +51,7 @@ class LineTranslator(ABC):
     ) -> None:
         self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
         self.settings, self.directions, self.limit = settings, directions, limit
-        self.asked: Asked | None = None
+        self.asked: RequestedDirection | None = None
         """The direction of a translator returned by ``toward``."""
 
     @abstractmethod
@@ -103,7 +103,7 @@ class LineTranslator(ABC):
         return replacement_words(self.attended, pairs, self.source_tokenizer, self.target_tokenizer)
 
     def word_weights(
-        self, lines: Sequence[Line], texts: Sequence[str], lexicon: Lexicon
+        self, lines: Sequence[SearchedLine], texts: Sequence[str], lexicon: Lexicon
     ) -> list[Weights | None]:
         """Return the attention of each translation's words on those of its source; None: there is none."""
         return word_weights(self.attended, self, lines, texts, lexicon)

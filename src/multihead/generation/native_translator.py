@@ -27,7 +27,7 @@ from multihead.native_library import Array, Format
 from multihead.run.search_record import SearchRecord
 from multihead.search.outputs import Hypothesis
 from multihead.search.phrase_search import search_phrases
-from multihead.search.plain import BeamRequest, Limits, check_n_best
+from multihead.search.plain import BeamRequest, LengthLimits, check_n_best
 from multihead.settings import SearchSettings
 
 FORMATS: dict[str, Format] = {"fp32": "float32", "bf16": "bfloat16", "int8": "int8"}
@@ -106,7 +106,7 @@ class NativeTranslator(LineTranslator):
         source, target = self.source_tokenizer, self.target_tokenizer
         ids_BS, lengths_B = padded(batch, pad_id=source.pad_id, eos_id=source.eos_id)
         capacity = None if self.limit is None else self.limit - 1
-        limits = Limits(settings.max_extra, settings.max_length, settings.min_length, capacity)
+        limits = LengthLimits(settings.max_extra, settings.max_length, settings.min_length, capacity)
         longest_B = limits.longest(lengths_B)
         if phrases:
             banned = [target.pad_id, target.bos_id]

@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.generation.carrying import Line
+from multihead.generation.carrying import SearchedLine
 from multihead.search.phrase import Phrase
 from multihead.text import symbols
 from multihead.text.symbols import SPACE
@@ -17,7 +17,7 @@ MAX_TOKENS = 60
 """More tokens of phrases than this are not searched for."""
 
 
-def required(line: Line, tokenizer: Tokenizer) -> tuple[Phrase, ...] | None:
+def required(line: SearchedLine, tokenizer: Tokenizer) -> tuple[Phrase, ...] | None:
     """Return the phrases that the output of a line must contain.
 
     Args:

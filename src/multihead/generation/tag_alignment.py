@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.generation.carrying import Line
+from multihead.generation.carrying import SearchedLine
 from multihead.generation.text_layout import Span
 from multihead.text.lexicon import WORD
 
@@ -27,7 +27,7 @@ class Weights(NamedTuple):
     columns: list[Span]
 
 
-def zones(text: str, line: Line) -> list[Span]:
+def zones(text: str, line: SearchedLine) -> list[Span]:
     """Return the places of a line's placeholders in its translation: no tag goes inside one."""
     spans = [span for _, span in line.table.entries] + list(line.table.left)
     found: list[Span] = []

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from multihead.generation.carrying import Line
+from multihead.generation.carrying import SearchedLine
 from multihead.generation.line_translator import LineTranslator
 from multihead.generation.tag_alignment import Floats, Weights, as_wholes, merged, proportional, zones
-from multihead.generation.text_layout import Unit
+from multihead.generation.text_layout import SentenceUnit
 from multihead.markup import Markup, Piece, Tag
 from multihead.text.lexicon import Lexicon
 
@@ -23,7 +23,7 @@ SHARE = 0.55
 
 
 def placed(
-    lines: Sequence[Line], texts: Sequence[str], translator: LineTranslator, lexicon: Lexicon
+    lines: Sequence[SearchedLine], texts: Sequence[str], translator: LineTranslator, lexicon: Lexicon
 ) -> list[Markup]:
     """Return each translation with the tags of its line.
 
@@ -48,7 +48,7 @@ def placed(
     return found
 
 
-def with_tags(unit: Unit, text: str, weights: Weights) -> Markup:
+def with_tags(unit: SentenceUnit, text: str, weights: Weights) -> Markup:
     """Return a translation with the tags of its sentence.
 
     Args:
@@ -87,7 +87,7 @@ def _apart(text: str, offset: int, width: int) -> bool:
     return not width and text[offset - 1 : offset].isspace() and text[offset : offset + 1].isspace()
 
 
-def _source(unit: Unit) -> Markup:
+def _source(unit: SentenceUnit) -> Markup:
     pieces: list[Piece] = []
     end = 0
     for offset, tag, width in unit.tags:
@@ -120,7 +120,7 @@ class _Node:
         return self.alone is not None or (whole and not text[self.start : self.end].strip())
 
 
-def _tree(unit: Unit) -> list[_Node]:
+def _tree(unit: SentenceUnit) -> list[_Node]:
     """Return the tags of a sentence as a tree."""
     root = _Node(0, len(unit.text))
     stack = [root]
@@ -139,7 +139,7 @@ def _tree(unit: Unit) -> list[_Node]:
     return root.inside
 
 
-def _place(nodes: list[_Node], unit: Unit, weights: Weights, low: int, high: int) -> None:
+def _place(nodes: list[_Node], unit: SentenceUnit, weights: Weights, low: int, high: int) -> None:
     """Choose the target words of each node among the words ``[low, high)``."""
     taken = np.zeros(high - low, dtype=bool)
     pairs = [node for node in nodes if not node.is_single(unit.text)]
@@ -195,7 +195,7 @@ def _division(node: _Node, weights: Weights, low: int, high: int) -> int:
     return int(np.argmax(sums))
 
 
-def _events(nodes: list[_Node], unit: Unit, text: str, weights: Weights) -> list[tuple[int, Tag]]:
+def _events(nodes: list[_Node], unit: SentenceUnit, text: str, weights: Weights) -> list[tuple[int, Tag]]:
     """Return the tags in the order in which they are written, each with its place in the translation."""
     rows = weights.rows
     found: list[tuple[int, Tag]] = []

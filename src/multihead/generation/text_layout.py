@@ -34,7 +34,7 @@ class PlacedTag(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Unit:
+class SentenceUnit:
     """A sentence to translate.
 
     Attributes:
@@ -47,7 +47,7 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Layout:
+class TextLayout:
     """A text as units and what stands between them: ``rendered`` of the units' own texts is the text.
 
     Attributes:
@@ -57,7 +57,7 @@ class Layout:
     """
 
     source: Markup
-    units: tuple[Unit, ...]
+    units: tuple[SentenceUnit, ...]
     gaps: tuple[tuple[Piece, ...], ...]
 
     def rendered(self, translations: Sequence[Markup], language: str = "") -> Markup:
@@ -76,7 +76,7 @@ class Layout:
         return restored(nested(Markup.of(*pieces)))
 
 
-def laid_out(text: Markup, language: str = "", *, sentences: bool = True) -> Layout:
+def laid_out(text: Markup, language: str = "", *, sentences: bool = True) -> TextLayout:
     """Return the layout of a text.
 
     Args:
@@ -89,12 +89,14 @@ def laid_out(text: Markup, language: str = "", *, sentences: bool = True) -> Lay
     spans = _sentences(plain, language) if sentences else _lines(plain)
     inner, outer = _assigned(tags, spans)
     units = [
-        Unit(plain[start:end], tuple(PlacedTag(max(0, t.offset - start), t.tag, t.width) for t in inside))
+        SentenceUnit(
+            plain[start:end], tuple(PlacedTag(max(0, t.offset - start), t.tag, t.width) for t in inside)
+        )
         for (start, end), inside in zip(spans, inner, strict=True)
     ]
     edges = [0, *(edge for span in spans for edge in span), len(plain)]
     gaps = [_gap(plain, edges[2 * number], edges[2 * number + 1], own) for number, own in enumerate(outer)]
-    return Layout(source, tuple(units), tuple(gaps))
+    return TextLayout(source, tuple(units), tuple(gaps))
 
 
 def with_tags(text: Markup) -> Markup:

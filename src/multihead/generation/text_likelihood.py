@@ -12,7 +12,7 @@ from torch import nn
 
 from multihead import hardware
 from multihead.attention_maps.calls import evaluating
-from multihead.data.packed import Ids, encoded
+from multihead.data.packed import Ids, encode_blocks
 from multihead.data.windows import evaluation_batches
 from multihead.errors import UserError
 from multihead.hardware import Precision
@@ -126,7 +126,7 @@ class TextLikelihood:
         """
         blocks = read_blocks([Path(file) for file in files], self.data.documents, self.data.encoding)
         parts, characters, unknown = [], 0, 0
-        for text, ids in encoded(blocks, self.tokenizer):
+        for text, ids in encode_blocks(blocks, self.tokenizer):
             parts.append(np.asarray(ids, np.int32))
             characters += len(text)
             unknown += ids.count(self.tokenizer.unk_id)

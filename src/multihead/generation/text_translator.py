@@ -8,12 +8,12 @@ from typing import Self
 
 from multihead import run
 from multihead.errors import UserError
-from multihead.generation.carrying import Words, line
+from multihead.generation.carrying import WordSpelling, line
 from multihead.generation.confidence import Calibration
 from multihead.generation.line_translator import LineTranslator
 from multihead.generation.sentence_search import SentenceSearch
 from multihead.generation.tag_placement import placed
-from multihead.generation.text_layout import Layout, laid_out
+from multihead.generation.text_layout import TextLayout, laid_out
 from multihead.generation.text_results import SentenceTranslation, TextTranslation
 from multihead.markup import Markup
 from multihead.progress import OnCount
@@ -164,7 +164,7 @@ class TextTranslator:
         result has each tag of its source once, and pairs are nested.
         """
         layouts = [laid_out(text, self.source_language, sentences=sentences) for text in texts]
-        spelt = Words(self.casing, self.spelling)
+        spelt = WordSpelling(self.casing, self.spelling)
         lines = [
             replace(line(unit, self._carried, glossary, spelt, self.changed), bare=bare)
             for layout in layouts
@@ -195,7 +195,7 @@ class TextTranslator:
     def _result(
         self,
         text: Markup,
-        layout: Layout,
+        layout: TextLayout,
         markups: Sequence[Markup],
         sentences: Sequence[SentenceTranslation],
     ) -> TextTranslation:

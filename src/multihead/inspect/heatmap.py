@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
-from multihead.attention_maps import Alignment, Token
+from multihead.attention_maps import Alignment, TokenLabel
 from multihead.attention_maps.alignment import CAUTION
 from multihead.errors import UserError
 from multihead.inspect import figures
@@ -101,7 +101,7 @@ def _label(axes: Axes, alignment: Alignment, cell: float) -> None:
         axes.plot([-0.07 / len(source)] * 2, [start + 0.1, end - 0.1], transform=down, **_BAR)
 
 
-def _split_words(tokens: Sequence[Token]) -> list[tuple[int, int]]:
+def _split_words(tokens: Sequence[TokenLabel]) -> list[tuple[int, int]]:
     """Return start and end of each word of several subwords."""
     groups = [list(positions) for _, positions in groupby(range(len(tokens)), key=lambda i: tokens[i].word)]
     return [(positions[0], positions[-1] + 1) for positions in groups if len(positions) > 1]

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from multihead.attention_maps import AttentionRecord, Sentence, Token, record_sequence, rollout
+from multihead.attention_maps import AttentionRecord, Sentence, TokenLabel, record_sequence, rollout
 from multihead.data.pictures.opening import Pixels, fitted, open_picture
 from multihead.errors import UserError
 from multihead.generation.picture_classifier import PictureClassifier
@@ -116,5 +116,5 @@ def _patches(rows: int, columns: int, *, class_token: bool, before: int) -> Sent
         + registers
         + [f"{row},{column}" for row in range(1, rows + 1) for column in range(1, columns + 1)]
     )
-    tokens = tuple(Token(name, i) for i, name in enumerate(names))
+    tokens = tuple(TokenLabel(name, i) for i, name in enumerate(names))
     return Sentence(tokens, tokens)

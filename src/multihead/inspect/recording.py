@@ -4,7 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from multihead.attention_maps import Alignment, AttentionRecord, Choice, Sentence, align, record, sentence
+from multihead.attention_maps import (
+    Alignment,
+    AlignmentHead,
+    AttentionRecord,
+    Sentence,
+    align,
+    record,
+    sentence,
+)
 from multihead.batch import PairBatch
 from multihead.data.batches import collate
 from multihead.errors import UserError
@@ -119,5 +127,5 @@ def inspect_sentence(
         UserError: as :func:`record_sentence`; or the model has no cross-attention, or no such layer or head.
     """
     one = record_sentence(translator, text, target)
-    choice = Choice(layer, head, combine)
+    choice = AlignmentHead(layer, head, combine)
     return align(one.records, one.source, one.target, choice=choice, words=words, specials=specials)

@@ -9,7 +9,7 @@ from multihead import models
 from multihead.errors import UserError
 from multihead.recipe.layers import Layer
 from multihead.recipe.sections import Recipe
-from multihead.recipe.values import closest, fit, in_words, is_sound, spelled
+from multihead.recipe.values import closest, convert_value, in_words, is_sound, spelled
 from multihead.settings import Settings
 
 Given = Mapping[str, tuple[Any, Layer]]
@@ -31,7 +31,7 @@ def checked(section: str, types: Types, given: Given) -> Settings:
     for key, (value, layer) in given.items():
         if key not in wanted.model_fields:
             raise _unknown_key(section, key, layer, types)
-        values[key] = fit(value, wanted.model_fields[key].annotation, typed_in=layer.typed_in)
+        values[key] = convert_value(value, wanted.model_fields[key].annotation, typed_in=layer.typed_in)
         if not is_sound(values[key]):
             raise _refused(section, key, wanted, given)
     try:

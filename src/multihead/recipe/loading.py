@@ -10,7 +10,7 @@ from multihead import models
 from multihead.errors import UserError
 from multihead.recipe import layers
 from multihead.recipe.checking import checked
-from multihead.recipe.layers import Layer, Origin
+from multihead.recipe.layers import Layer, RecipeLayers
 from multihead.recipe.sections import DEFAULT_KIND, SECTION_NAMES, Recipe, section_types
 from multihead.recipe.values import spelled
 from multihead.recipe.writing import reasons_in
@@ -67,7 +67,7 @@ def with_model(recipe: Recipe[Settings], found: Mapping[str, object]) -> Recipe[
     return replace(recipe, model=model)
 
 
-def _resolve(origin: Origin, overrides: Mapping[str, object]) -> Recipe[Settings]:
+def _resolve(origin: RecipeLayers, overrides: Mapping[str, object]) -> Recipe[Settings]:
     typed_in = dict(overrides)
     name = typed_in.pop("name", origin.name)
     if not isinstance(name, str) or not name.isprintable() or name[:1] in ("", ".") or "/" in name:

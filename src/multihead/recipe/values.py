@@ -11,7 +11,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic.fields import FieldInfo
 
 
-def fit(value: Any, wanted: Any, *, typed_in: bool = False) -> Any:
+def convert_value(value: Any, wanted: Any, *, typed_in: bool = False) -> Any:
     """Convert ``value`` to the type ``wanted`` if that keeps its meaning.
 
     Lists become tuples, and a single string becomes a list of one if a list of strings is wanted. Any other
@@ -24,18 +24,22 @@ def fit(value: Any, wanted: Any, *, typed_in: bool = False) -> Any:
     """
     origin, inner = get_origin(wanted), get_args(wanted)
     if origin is Annotated:
-        return fit(value, inner[0], typed_in=typed_in)
+        return convert_value(value, inner[0], typed_in=typed_in)
     if typed_in and isinstance(value, str) and not _takes_string(wanted):
         value = _parsed(value, wanted)
     if origin in (Union, UnionType):
         forms = [form for form in inner if form is not NoneType]
-        return fit(value, forms[0], typed_in=typed_in) if len(forms) == 1 and value is not None else value
+        return (
+            convert_value(value, forms[0], typed_in=typed_in)
+            if len(forms) == 1 and value is not None
+            else value
+        )
     if origin is tuple and inner[0] is str and isinstance(value, str):
         return (value,)
     if origin is dict and isinstance(value, dict):
-        return {key: fit(item, inner[1], typed_in=typed_in) for key, item in value.items()}
+        return {key: convert_value(item, inner[1], typed_in=typed_in) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return tuple(fit(item, None) for item in value)
+        return tuple(convert_value(item, None) for item in value)
     return value
 
 

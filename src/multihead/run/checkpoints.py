@@ -22,7 +22,7 @@ Meta = dict[str, Any]
 LOG = logging.getLogger(__name__)
 
 
-class Checkpoints:
+class CheckpointFolder:
     """A folder of checkpoints."""
 
     def __init__(self, folder: Path) -> None:

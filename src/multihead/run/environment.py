@@ -20,26 +20,26 @@ FLAGS = ("avx2", "avx512f", "avx512_bf16", "amx_tile", "amx_bf16", "bf16", "sve"
 """Processor features that change speed or rounding."""
 
 
-class _Part(BaseModel):
+class _EnvironmentKeys(BaseModel):
     """The keys of environment.json that reports and later commands read; there may be more."""
 
     model_config = ConfigDict(strict=True, extra="allow")
 
 
-class _File(_Part):
+class _File(_EnvironmentKeys):
     name: str
     bytes: int
     sha256: str
 
 
-class _Cleaning(_Part):
+class _Cleaning(_EnvironmentKeys):
     read: int
     kept: int
     dropped: dict[str, int]
     first: dict[str, int] = {}
 
 
-class _Data(_Part):
+class _Data(_EnvironmentKeys):
     fingerprint: str = ""
     files: list[_File] = []
     cleaning: _Cleaning | None = None
@@ -49,7 +49,7 @@ class _Data(_Part):
     changed: list[str] = []
 
 
-class _Environment(_Part):
+class _Environment(_EnvironmentKeys):
     versions: dict[str, str] = {}
     machine: dict[str, Any] = {}
     data: _Data

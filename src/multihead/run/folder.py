@@ -17,7 +17,7 @@ from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.run import files, manifest, model_file, tensors, vocabulary
-from multihead.run.checkpoints import BEST, Checkpoints
+from multihead.run.checkpoints import BEST, CheckpointFolder
 from multihead.run.described import refuse_lost_manifest
 from multihead.run.environment import check as check_environment
 from multihead.run.lock import NAME as LOCK
@@ -41,7 +41,7 @@ FINISH = ".finish"
 LOG = logging.getLogger(__name__)
 
 
-class Run(Checkpoints, Records):
+class Run(CheckpointFolder, Records):
     """A run folder. Reading needs nothing; writing needs the lock, which ``create`` and ``lock`` take.
 
     A ``Run`` is a context manager: leaving it releases the lock, as the end of the process does.
@@ -105,7 +105,7 @@ class Run(Checkpoints, Records):
     def _refuse_others(self, own: set[str]) -> None:
         if self.exists(self.folder):
             raise UserError("there is a run in this folder already", place=str(self.folder))
-        files.clear(self.folder)
+        files.remove_temporary_folders(self.folder)
         others = sorted({path.name for path in self.folder.iterdir()} - own)
         if others:
             fact = f"neither empty nor a run folder ({', '.join(others[:3])} in it)"
@@ -152,8 +152,8 @@ class Run(Checkpoints, Records):
         """
         self._lock = Lock(self.folder)
         files.make_folder(self.checkpoint_folder)
-        files.clear(self.folder)
-        files.clear(self.checkpoint_folder)
+        files.remove_temporary_folders(self.folder)
+        files.remove_temporary_folders(self.checkpoint_folder)
         if found := Manifest.load(self.folder):
             found.settle(self.folder)
         return self

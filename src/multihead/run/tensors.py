@@ -22,13 +22,13 @@ from safetensors import SafetensorError
 
 from multihead.run import files, seal, sealed_file
 from multihead.run.origin import Origin
-from multihead.run.sealed_file import FORMAT, KEY, Content
+from multihead.run.sealed_file import FORMAT, KEY, SealedTensors
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["KEY", "Content", "load", "reading", "save"]
+__all__ = ["KEY", "SealedTensors", "load", "reading", "save"]
 
 
 def save(
@@ -87,6 +87,6 @@ def load(path: Path, device: "torch.device | str" = "cpu") -> "tuple[dict[str, T
         return content.tensors, content.meta
 
 
-def reading(path: Path, device: "torch.device | str" = "cpu") -> AbstractContextManager[Content]:
+def reading(path: Path, device: "torch.device | str" = "cpu") -> AbstractContextManager[SealedTensors]:
     """Give the content of a file to a block, while its seal is checked; see ``sealed_file.reading``."""
     return sealed_file.reading(path, "pt", str(device))

@@ -12,12 +12,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from multihead.errors import UserError
-from multihead.serve.access import Keys, Rate
+from multihead.serve.access import ApiKeys, Rate
 from multihead.serve.corrections import Corrections
 from multihead.serve.deepl import DeepL
 from multihead.serve.glossaries import Glossaries
 from multihead.serve.guard import Guard
-from multihead.serve.handling import Handling, Limits
+from multihead.serve.handling import Handling, RequestLimits
 from multihead.serve.libretranslate import LibreTranslate, TranslateDocument
 from multihead.serve.logs import Log, no_log
 from multihead.serve.metrics import Metrics
@@ -43,8 +43,8 @@ class Serving:
         metrics: of the server.
     """
 
-    limits: Limits = field(default_factory=Limits)
-    keys: Keys | None = None
+    limits: RequestLimits = field(default_factory=RequestLimits)
+    keys: ApiKeys | None = None
     requests: Rate = field(default_factory=lambda: Rate(None, "requests"))
     corrections: Corrections | None = None
     glossaries: Glossaries = field(default_factory=Glossaries)

@@ -17,7 +17,7 @@ from multihead.serve.handling import Handling, document_path, while_connected
 from multihead.serve.queued import Ticket
 from multihead.serve.refusal import RefusedError
 from multihead.serve.request import language, one_text, parse_request, refuse_unknown
-from multihead.serve.service import Direction, detected, for_request
+from multihead.serve.service import ServedDirection, detected, for_request
 from multihead.text import identify
 from multihead.text.languages import language as language_named
 
@@ -27,7 +27,7 @@ DETECT = ("q", "api_key")
 SUGGEST = ("q", "s", "source", "target", "api_key")
 TRANSLATE_FILE = ("file", "source", "target", "api_key")
 
-TranslateDocument = Callable[[TextTranslator, Direction, str, bytes], tuple[bytes, list[str]]]
+TranslateDocument = Callable[[TextTranslator, ServedDirection, str, bytes], tuple[bytes, list[str]]]
 """Translates a document: translator, its direction, file name with its ending, content."""
 
 
@@ -223,7 +223,7 @@ def _endings() -> set[str]:
     return endings
 
 
-def _detected(text: str, direction: Direction) -> dict[str, object]:
+def _detected(text: str, direction: ServedDirection) -> dict[str, object]:
     """Return the language a text was read as, and how probable it is among all languages, in percent."""
     chances = {guess.code: guess.probability for guess in identify.identify(text, most=500)}
     return {

@@ -17,7 +17,7 @@ from multihead.serve.handling import Handling, while_connected
 from multihead.serve.queued import Ticket
 from multihead.serve.refusal import RefusedError
 from multihead.serve.request import TRANSLATE, language, one_text, parse_request, refuse_unknown
-from multihead.serve.service import Answer, Direction, for_request
+from multihead.serve.service import ServedDirection, TranslatedText, for_request
 
 FOLDER = Path(__file__).with_name("page")
 ASSETS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -165,11 +165,11 @@ class PageRoutes:
             raise RefusedError(400, fact)
         return text
 
-    def _direction(self, values: Mapping[str, object], text: str) -> Direction:
+    def _direction(self, values: Mapping[str, object], text: str) -> ServedDirection:
         return self._service.direction(language(values, "source"), language(values, "target"), text)
 
 
-def _sentences(answer: Answer, direction: Direction) -> dict[str, object]:
+def _sentences(answer: TranslatedText, direction: ServedDirection) -> dict[str, object]:
     return {
         "translatedText": answer.text,
         "source": direction.source,

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Direction:
+class ServedDirection:
     """A served translator.
 
     Attributes:
@@ -46,7 +46,7 @@ class Direction:
 
 
 @dataclass(frozen=True)
-class Answer:
+class TranslatedText:
     """A translated text.
 
     Attributes:
@@ -93,7 +93,9 @@ class Service:
         UserError: two translators have the same pair of languages.
     """
 
-    def __init__(self, directions: Sequence[Direction], queue: FairQueue, *, seconds: float = 60.0) -> None:
+    def __init__(
+        self, directions: Sequence[ServedDirection], queue: FairQueue, *, seconds: float = 60.0
+    ) -> None:
         self.directions, self.queue, self.seconds = tuple(directions), queue, seconds
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="request")
         seen: dict[tuple[str, str], str] = {}
@@ -115,7 +117,7 @@ class Service:
         """Target languages, each once."""
         return list(dict.fromkeys(one.target for one in self.directions))
 
-    def direction(self, source: str, target: str, text: str = "") -> Direction:
+    def direction(self, source: str, target: str, text: str = "") -> ServedDirection:
         """Return the translator between two languages.
 
         Args:
@@ -143,7 +145,7 @@ class Service:
             raise RefusedError(400, f'"target" must be named; this server translates {self}')
         return fitting[0]
 
-    def _of_language(self, text: str, fitting: Sequence[Direction]) -> list[Direction]:
+    def _of_language(self, text: str, fitting: Sequence[ServedDirection]) -> list[ServedDirection]:
         """Return the directions from the language that a text seems to be written in."""
         sources = list(dict.fromkeys(one.source for one in fitting))
         if len(sources) == 1:
@@ -158,8 +160,8 @@ class Service:
         return ", ".join(f"{one.source} to {one.target}" for one in self.directions)
 
     async def translate(
-        self, texts: Sequence[str], direction: Direction, options: Options, client: str = ""
-    ) -> list[Answer]:
+        self, texts: Sequence[str], direction: ServedDirection, options: Options, client: str = ""
+    ) -> list[TranslatedText]:
         """Translate texts in one direction.
 
         Raises:
@@ -186,7 +188,7 @@ class Service:
             ticket.give_up()
 
 
-def for_request(direction: Direction, ticket: Ticket) -> TextTranslator:
+def for_request(direction: ServedDirection, ticket: Ticket) -> TextTranslator:
     """Return the translator of a direction for one request."""
     texts = copy.copy(direction.texts)
     translator = texts.translator
@@ -201,7 +203,7 @@ def refuse_html_without_library(options: Options) -> None:
         raise RefusedError(501, str(not_installed("HTML")))
 
 
-def _translated(texts: Sequence[str], direction: Direction, options: Options, ticket: Ticket) -> list[Answer]:
+def _translated(texts: Sequence[str], direction: ServedDirection, options: Options, ticket: Ticket) -> list[TranslatedText]:
     settings = direction.settings
     if count := options.alternatives:
         beam = max(settings.beam_size, count + 1)
@@ -214,7 +216,9 @@ def _translated(texts: Sequence[str], direction: Direction, options: Options, ti
     return [_answer(one, count) for one in found]
 
 
-def _html(text: str, translator: TextTranslator, settings: SearchSettings, options: Options) -> Answer:
+def _html(
+    text: str, translator: TextTranslator, settings: SearchSettings, options: Options
+) -> TranslatedText:
     """Translate the text of an HTML fragment or page; everything else stays as it is."""
     library = about_documents("multihead.documents.library", "HTML")
     page = library.html_fragment(text)
@@ -230,10 +234,10 @@ def _html(text: str, translator: TextTranslator, settings: SearchSettings, optio
     lengths = [max(1, len(one.source)) for one in found]
     mean = sum(a.confidence * n for a, n in zip(answers, lengths, strict=True)) / max(1, sum(lengths))
     notes = tuple(note for answer in answers for note in answer.notes)
-    return Answer(html.decode("utf-8"), confidence=mean if answers else 1.0, notes=notes)
+    return TranslatedText(html.decode("utf-8"), confidence=mean if answers else 1.0, notes=notes)
 
 
-def _answer(found: TextTranslation, alternatives: int) -> Answer:
+def _answer(found: TextTranslation, alternatives: int) -> TranslatedText:
     for number, one in enumerate(found.sentences, start=1):
         # A sentence that was not translated at all could go unnoticed in the answer.
         if one.searched and one.warnings and not one.confidence and one.text == one.source:
@@ -243,7 +247,7 @@ def _answer(found: TextTranslation, alternatives: int) -> Answer:
         for number, one in enumerate(found.sentences, start=1)
         for note in _notes(one)
     ]
-    return Answer(
+    return TranslatedText(
         found.text, found.alternatives[:alternatives], found.confidence, tuple(notes), found.sentences
     )
 

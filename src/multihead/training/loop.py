@@ -16,11 +16,11 @@ from torch import nn
 
 from multihead import hardware, parallel
 from multihead.batch import Batch
-from multihead.data.stream import Position, Stream
+from multihead.data.stream import Stream, StreamPosition
 from multihead.run import Run
 from multihead.settings import FirstStage, OptimisationSettings, ValidationSchedule
 from multihead.training import optimizers
-from multihead.training.checkpoints import Checkpoints
+from multihead.training.checkpoints import ScheduledCheckpoints
 from multihead.training.ending import Clock, Ending, TimeLimit
 from multihead.training.final import FinalSelection
 from multihead.training.interrupt import Abandoned, Interrupt, interruptible
@@ -29,7 +29,7 @@ from multihead.training.metrics import IntervalMetrics
 from multihead.training.model_selection import Weights
 from multihead.training.outcome import Observer, Outcome, Validation
 from multihead.training.prefetch import prefetched
-from multihead.training.progress import Progress
+from multihead.training.progress import TrainingProgress
 from multihead.training.recovery import Recovery
 from multihead.training.same_weights import refuse_other_weights
 from multihead.training.schedules import staged_rate
@@ -37,7 +37,7 @@ from multihead.training.several import make_state, make_updater_of
 from multihead.training.shards import Shards
 from multihead.training.unsaved import Unsaved
 
-Group = list[tuple[Batch, Position]]
+Group = list[tuple[Batch, StreamPosition]]
 """The micro-batches of one update, each with the position that follows it."""
 
 
@@ -65,7 +65,7 @@ class Training:
         *,
         run: Run,
         model: nn.Module,
-        stream: Callable[[Position], Stream[Batch]],
+        stream: Callable[[StreamPosition], Stream[Batch]],
         validate: Callable[[nn.Module, int], Validation],
         observer: Observer,
         settings: OptimisationSettings,
@@ -93,7 +93,7 @@ class Training:
             model, self.state.optimizer, settings, device, self.shards, self.state.sharded
         )
         self.recovery = Recovery(updater, self.state, settings, run.log)
-        self.checkpoints = Checkpoints(run, validation, settings.average)
+        self.checkpoints = ScheduledCheckpoints(run, validation, settings.average)
         self.final = FinalSelection(run, settings, validation, self.checkpoints)
         # A crash may have left checkpoints that were due for removal.
         self.checkpoints.clear(self.progress)
@@ -105,7 +105,7 @@ class Training:
         self._interrupt = Interrupt()
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> TrainingProgress:
         """Progress so far."""
         return self.state.progress
 
@@ -135,7 +135,7 @@ class Training:
                 return Outcome("interrupted", self.progress, signal=self._interrupt.number)
 
     def _fit(
-        self, interrupt: Interrupt, batches: Iterator[tuple[Batch, Position]], stream: Stream[Batch]
+        self, interrupt: Interrupt, batches: Iterator[tuple[Batch, StreamPosition]], stream: Stream[Batch]
     ) -> Outcome:
         if self.progress.unvalidated:
             self._checkpoint()

@@ -17,7 +17,7 @@ SAME_TAGS = 0.9
 """Share of paragraphs with their counterpart's tags from which on documents of as many may be parallel."""
 
 
-class Pair(NamedTuple):
+class PassagePair(NamedTuple):
     """A passage and its translation; corresponding tags have the same id."""
 
     source: Markup
@@ -26,7 +26,7 @@ class Pair(NamedTuple):
 
 
 @dataclass
-class Alignment:
+class DocumentAlignment:
     """Pairs of a document and its translation.
 
     Attributes:
@@ -36,20 +36,20 @@ class Alignment:
         languages: those that the documents name, None where they do not.
     """
 
-    pairs: list[Pair] = field(default_factory=list)
+    pairs: list[PassagePair] = field(default_factory=list)
     alone: list[tuple[str, str]] = field(default_factory=list)
     same: int = 0
     languages: tuple[str | None, str | None] = (None, None)
 
 
-def align(
+def align_documents(
     source: Path,
     target: Path,
     *,
     languages: tuple[str | None, str | None] = (None, None),
     sentences: bool = False,
     encoding: str | None = None,
-) -> Alignment:
+) -> DocumentAlignment:
     """Align a document and its translation, of any formats.
 
     Subtitles are aligned by time, messages by key, paragraphs by their lengths and by names and numbers; by
@@ -68,17 +68,17 @@ def align(
     for path in (source, target):
         _refuse(path)
     if format_of(source).timed and format_of(target).timed:
-        found = Alignment([Pair(*pair) for pair in subtitle_pairs(source, target)])
+        found = DocumentAlignment([PassagePair(*pair) for pair in subtitle_pairs(source, target)])
         return _finished(found, languages, sentences=sentences)
     documents = [open_document(path, encoding=encoding) for path in (source, target)]
     named = [document.source_language for document in documents]
-    found = Alignment(languages=(named[0], named[1]))
+    found = DocumentAlignment(languages=(named[0], named[1]))
     for lefts, rights in _beads(*documents):
         if lefts and rights:
             sides = [_joined(side) for side in (lefts, rights)]
             if len(lefts) == len(rights) == 1 and not faults(lefts[0].source, rights[0].source):
                 sides = [lefts[0].source, rights[0].source]
-            found.pairs.append(Pair(sides[0], sides[1], lefts[0].place))
+            found.pairs.append(PassagePair(sides[0], sides[1], lefts[0].place))
         else:
             found.alone += [(segment.place, segment.source.text) for segment in (*lefts, *rights)]
     return _finished(found, languages, sentences=sentences)
@@ -119,7 +119,9 @@ def _joined(segments: Sequence[Segment]) -> Markup:
     return Markup.of(" ".join(segment.source.text for segment in segments))
 
 
-def _finished(found: Alignment, languages: tuple[str | None, str | None], *, sentences: bool) -> Alignment:
+def _finished(
+    found: DocumentAlignment, languages: tuple[str | None, str | None], *, sentences: bool
+) -> DocumentAlignment:
     """Split into sentences if asked to, and leave out what is the same on both sides."""
     codes = [own or named or "" for own, named in zip(languages, found.languages, strict=True)]
     pairs = found.pairs
@@ -130,7 +132,7 @@ def _finished(found: Alignment, languages: tuple[str | None, str | None], *, sen
     return found
 
 
-def _sentences(pair: Pair, codes: Sequence[str], found: Alignment) -> Iterator[Pair]:
+def _sentences(pair: PassagePair, codes: Sequence[str], found: DocumentAlignment) -> Iterator[PassagePair]:
     sides = [
         split(text, code).sentences
         for text, code in zip((pair.source.text, pair.target.text), codes, strict=True)
@@ -141,6 +143,6 @@ def _sentences(pair: Pair, codes: Sequence[str], found: Alignment) -> Iterator[P
     for left, right in aligned(sides[0], sides[1]):
         texts = " ".join(sides[0][i] for i in left), " ".join(sides[1][j] for j in right)
         if all(texts):
-            yield Pair(Markup.of(texts[0]), Markup.of(texts[1]), pair.place)
+            yield PassagePair(Markup.of(texts[0]), Markup.of(texts[1]), pair.place)
         else:
             found.alone.append((pair.place, "".join(texts)))

@@ -11,7 +11,7 @@ from multihead.text.languages import is_language
 
 
 @dataclass
-class Plan:
+class FolderAlignmentPlan:
     """Documents and their translations.
 
     Attributes:
@@ -25,7 +25,7 @@ class Plan:
     others: Counter[str] = field(default_factory=Counter)
 
 
-def planned(source: Path, target: Path, language: str | None = None) -> Plan:
+def planned(source: Path, target: Path, language: str | None = None) -> FolderAlignmentPlan:
     """Plan the alignment of two documents, or of two folders.
 
     In folders a document's translation has the same place and name, but for a language before its ending
@@ -49,12 +49,12 @@ def planned(source: Path, target: Path, language: str | None = None) -> Plan:
         remedy = "Name two documents, or two folders."
         raise UserError("one is a folder, the other a document", place=f"{source}, {target}", remedy=remedy)
     if not source.is_dir():
-        return Plan([(source, target)])
+        return FolderAlignmentPlan([(source, target)])
     translations: dict[tuple[str, ...], list[Path]] = defaultdict(list)
     for path in _files(target):
         if path.suffix.lower() in BY_ENDING:
             translations[_name(path, target)].append(path)
-    plan = Plan()
+    plan = FolderAlignmentPlan()
     for path in _files(source):
         if target.resolve() in path.resolve().parents:
             continue  # the translation lies in the folder

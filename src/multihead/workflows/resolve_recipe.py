@@ -12,13 +12,19 @@ from multihead.run import Run
 from multihead.settings import Settings
 from multihead.workflows.suggest import (
     MUON_RATE_FACTOR,
-    Asked,
+    RequestedSettings,
     measure,
     measure_corpus,
     suggest,
     suggest_settings,
 )
-from multihead.workflows.suggested_recipe import MOST_STEPS, Files, languages, rereadable, suggested
+from multihead.workflows.suggested_recipe import (
+    MOST_STEPS,
+    Files,
+    languages,
+    refuse_standard_input,
+    suggested,
+)
 from multihead.workflows.without_effect import refuse_keys, refuse_without_effect
 
 DURATION_KEYS = ("training.steps", "training.warmup_steps", "validation.every")
@@ -141,10 +147,10 @@ def _fine_tuning(
     schedule = first.training.schedule
     suggested: Mapping[str, object]
     if schedule == "wsd":
-        asked = Asked(schedule=schedule, steps=_steps(first, given) or 0)
-        suggested = suggest(measure(rereadable(first.data)), asked).settings
+        asked = RequestedSettings(schedule=schedule, steps=_steps(first, given) or 0)
+        suggested = suggest(measure(refuse_standard_input(first.data)), asked).settings
     else:
-        suggested = suggest_settings(measure_corpus(rereadable(first.data)), _steps(first, given))
+        suggested = suggest_settings(measure_corpus(refuse_standard_input(first.data)), _steps(first, given))
     duration = {key: suggested[key] for key in DURATION_KEYS} | _existing_duration(run)
     return recipes.load(place, {**overrides, **duration, **given})
 

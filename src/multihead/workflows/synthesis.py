@@ -18,7 +18,7 @@ from multihead.settings import SearchSettings
 from multihead.text.corpus import read_lines
 from multihead.text.languages import canonical, known
 from multihead.text.perturb import permuted, perturb
-from multihead.workflows.resumable_translation import Blocks
+from multihead.workflows.resumable_translation import TranslatedBlocks
 
 BLOCKS = "blocks"
 DROPPED_WORDS, MOST_MOVED = 0.1, 3
@@ -90,7 +90,7 @@ def synthesise(
     total = sum(1 for _ in _lines(mono, encoding, dict(dropped)))
     if not total:
         raise UserError("no line of text", place=", ".join(mono), remedy="Check the file.")
-    blocks = Blocks(folder / BLOCKS, basis)
+    blocks = TranslatedBlocks(folder / BLOCKS, basis)
 
     def translate(lines: Sequence[str], first: int) -> list[str]:
         found = translator.translate(lines, search, first_number=first)

@@ -7,7 +7,7 @@ from torch import nn
 
 from multihead.attention_maps import Alignment, align_self
 from multihead.inspect import heatmap
-from multihead.inspect.page import Page, SequenceExploration, as_json, explore_text, make_page
+from multihead.inspect.page import HtmlPage, SequenceExploration, as_json, explore_text, make_page
 from multihead.inspect.page.packing import Json
 from multihead.inspect.text_inspection import TextInspection
 from multihead.text.tokenizer import Tokenizer
@@ -32,7 +32,7 @@ def inspection(
     def explored() -> SequenceExploration:
         return explore_text(reading, model, tokenizer, kind, asked)
 
-    def page() -> Page:
+    def page() -> HtmlPage:
         return make_page(explored())
 
     def numbers() -> str:

@@ -25,11 +25,11 @@ from multihead.generation.text_results import TextTranslation
 from multihead.generation.text_translator import TextTranslator
 from multihead.progress import OnCount
 from multihead.run.names import MODEL, WEIGHTS
-from multihead.run.seal import identity as version
+from multihead.run.seal import file_identity as version
 from multihead.settings import SearchSettings
 from multihead.text.terms import Glossary
 from multihead.workflows.document_journal import Journal, read, spelled
-from multihead.workflows.translation_memory import Memory
+from multihead.workflows.translation_memory import TranslationMemory
 
 KEPT = "kept as it is"
 """Warning of a text for which the model gives no translation."""
@@ -38,7 +38,7 @@ CHUNK = 6000
 
 
 @dataclass(frozen=True)
-class Request:
+class DocumentRequest:
     """A document to translate.
 
     Attributes:
@@ -96,7 +96,7 @@ class Summary:
 
 
 def translate_document(
-    request: Request,
+    request: DocumentRequest,
     translator: TextTranslator,
     folders: Sequence[str | Path],
     *,
@@ -145,7 +145,7 @@ def translate_document(
             summary.from_memory += 1
         else:
             pending.append(segment)
-    with Journal(request.output, identity(request, translator, folders)) as journal:
+    with Journal(request.output, translation_digest(request, translator, folders)) as journal:
         by_number = {segment.number: segment for segment in pending}
         for record in _valid(journal.records, by_number):
             _count(summary, by_number.pop(record["number"]), record, translations)
@@ -182,7 +182,7 @@ def _cautions(document: Document, source: str | None, target: str | None) -> lis
     ]
 
 
-def _refuse_output(request: Request) -> None:
+def _refuse_output(request: DocumentRequest) -> None:
     kind = format_of(request.path).name
     if request.output.exists() and request.path.exists() and request.output.samefile(request.path):
         remedy = "Name another output file."
@@ -197,7 +197,9 @@ def _refuse_output(request: Request) -> None:
         raise UserError("no such folder", place=str(request.output.parent), remedy="Make it first.")
 
 
-def identity(request: Request, translator: TextTranslator, folders: Sequence[str | Path]) -> str:
+def translation_digest(
+    request: DocumentRequest, translator: TextTranslator, folders: Sequence[str | Path]
+) -> str:
     """Return a digest of everything that the translation depends on."""
     named = [request.path, *filter(None, (request.memory, request.glossary))]
     read_files = [path for path in named if path.is_file()]  # a missing one is reported when it is read
@@ -219,14 +221,16 @@ def identity(request: Request, translator: TextTranslator, folders: Sequence[str
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _memory(path: Path, source: str | None, target: str | None) -> Memory:
+def _memory(path: Path, source: str | None, target: str | None) -> TranslationMemory:
     return _read_memory(path, version(path.stat()) if path.is_file() else (), source, target)
 
 
 # Of a folder of documents, each is translated with the same memory and model: they are read once.
 @lru_cache(1)
-def _read_memory(path: Path, version: tuple[int, ...], source: str | None, target: str | None) -> Memory:
-    return Memory(path, source, target)
+def _read_memory(
+    path: Path, version: tuple[int, ...], source: str | None, target: str | None
+) -> TranslationMemory:
+    return TranslationMemory(path, source, target)
 
 
 @lru_cache(64)

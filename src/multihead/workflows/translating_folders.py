@@ -13,7 +13,7 @@ from multihead.workflows.translating_documents import default_output
 
 
 @dataclass
-class Plan:
+class FolderTranslationPlan:
     """Documents and their outputs.
 
     Attributes:
@@ -31,7 +31,9 @@ SELDOM = frozenset(ending for ending, format in BY_ENDING.items() if format.seld
 """Extensions that settings, programs and values have more often than texts."""
 
 
-def planned(names: Sequence[Path], output: Path | None, language: str, *, only: Sequence[str] = ()) -> Plan:
+def planned(
+    names: Sequence[Path], output: Path | None, language: str, *, only: Sequence[str] = ()
+) -> FolderTranslationPlan:
     """Plan the translation of documents and folders.
 
     In folders, hidden files and folders and symbolic links are left out.
@@ -51,7 +53,7 @@ def planned(names: Sequence[Path], output: Path | None, language: str, *, only: 
         raise UserError("several documents and folders were given", place=str(folders[0]), remedy=remedy)
     if folders and output is None:
         output = _default_folder(folders[0], language)
-    plan = Plan(root=output)
+    plan = FolderTranslationPlan(root=output)
     if output is not None:
         _refuse_root(output, names)
     for name in names:
@@ -90,7 +92,7 @@ def _refuse_root(output: Path, names: Sequence[Path]) -> None:
             raise UserError("the output would overwrite the documents", place=str(output), remedy=remedy)
 
 
-def _add_folder(plan: Plan, folder: Path, output: Path, only: Sequence[str]) -> None:
+def _add_folder(plan: FolderTranslationPlan, folder: Path, output: Path, only: Sequence[str]) -> None:
     skipped = output.resolve()
     for place, inside, files in os.walk(folder):
         inside[:] = sorted(one for one in inside if one[0] != "." and Path(place, one).resolve() != skipped)

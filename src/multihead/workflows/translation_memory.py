@@ -10,7 +10,7 @@ Shape = tuple[str, ...]
 """Text and tags of a segment; a tag by its kind and the number of its id in order."""
 
 
-class Match(NamedTuple):
+class MemoryMatch(NamedTuple):
     """A translation from a memory.
 
     Attributes:
@@ -22,7 +22,7 @@ class Match(NamedTuple):
     place: str
 
 
-class Memory:
+class TranslationMemory:
     """Pairs of a bilingual file, looked up by the whole segment: text, white space collapsed, and tags.
 
     The last pair of a source counts.
@@ -44,7 +44,7 @@ class Memory:
     def __len__(self) -> int:
         return len(self._pairs)
 
-    def find(self, source: Markup) -> Match | None:
+    def find(self, source: Markup) -> MemoryMatch | None:
         """Return the translation of a segment, None if the memory has none of exactly this segment."""
         pair = self._pairs.get(_shape(source))
         if pair is None:
@@ -56,7 +56,7 @@ class Memory:
                 for piece in pair.target.pieces
             )
         )
-        return None if faults(source, target) else Match(target, pair.place)
+        return None if faults(source, target) else MemoryMatch(target, pair.place)
 
 
 def _ids(markup: Markup) -> list[str]:

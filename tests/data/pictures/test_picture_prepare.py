@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from multihead.data.pictures.digits import SIZE, draw_digits
-from multihead.data.pictures.prepare import Prepared, prepare
+from multihead.data.pictures.prepare import PreparedPictures, prepare
 from multihead.errors import UserError
 from multihead.settings.tasks.pictures import DataSettings
 
@@ -42,7 +42,7 @@ def listing(folder: Path, lines: list[str]) -> str:
     return "list.csv"
 
 
-def prepared(tmp_path: Path, **keys: object) -> Prepared:
+def prepared(tmp_path: Path, **keys: object) -> PreparedPictures:
     data = {"dir": str(tmp_path), "cache": str(tmp_path / "cache"), **keys}
     return prepare(DataSettings.model_validate(data))
 

@@ -3,12 +3,12 @@
 from multihead.inspect.page.html import make_page
 from multihead.inspect.page.json_export import as_json, numbers_as_json
 from multihead.inspect.page.sequence import PageOptions, SequenceExploration, explore_text
-from multihead.inspect.page.shell import Page
+from multihead.inspect.page.shell import HtmlPage
 from multihead.inspect.page.translation import Exploration, explore
 
 __all__ = [
     "Exploration",
-    "Page",
+    "HtmlPage",
     "PageOptions",
     "SequenceExploration",
     "as_json",

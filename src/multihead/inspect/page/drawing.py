@@ -1,6 +1,6 @@
 """Page content for an image generated from a caption."""
 
-from multihead.attention_maps import Choice
+from multihead.attention_maps import AlignmentHead
 from multihead.attention_maps.alignment import CAUTION
 from multihead.attention_maps.self_alignment import resolve
 from multihead.inspect.drawing_inspection import DrawingInspection
@@ -27,7 +27,7 @@ def explore_drawing(inspection: DrawingInspection, options: PageOptions = DEFAUL
     Raises:
         UserError: no such layer or head.
     """
-    choice = Choice(
+    choice = AlignmentHead(
         options.choice.layer or inspection.most_informative(), options.choice.head, options.choice.combine
     )
     layer, head = resolve(inspection.records, inspection.tokens, choice)

@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 from torch import nn
 
-from multihead.attention_maps import AttentionRecord, Choice, Sentence
+from multihead.attention_maps import AlignmentHead, AttentionRecord, Sentence
 from multihead.attention_maps.alignment import CAUTION
 from multihead.attention_maps.self_alignment import resolve
 from multihead.inspect import figures
@@ -34,7 +34,7 @@ class PageOptions:
     """
 
     name: str = ""
-    choice: Choice = DEFAULT_CHOICE
+    choice: AlignmentHead = DEFAULT_CHOICE
     words: bool = False
     specials: bool = False
     full: bool = False

@@ -6,7 +6,7 @@ from math import inf
 
 import numpy as np
 
-from multihead.attention_maps import Choice, Kind, align
+from multihead.attention_maps import AlignmentHead, Kind, align
 from multihead.attention_maps.alignment import CAUTION, most_informative
 from multihead.generation import Translator
 from multihead.inspect import figures
@@ -18,7 +18,7 @@ from multihead.inspect.page.tree import search_tree
 from multihead.inspect.phrases import Phrase, phrase
 from multihead.inspect.recording import Recording, check, pair, record_output
 
-DEFAULT_CHOICE = Choice()
+DEFAULT_CHOICE = AlignmentHead()
 """The most informative layer, with all its heads combined."""
 MAX_TOKENS = 300
 """Number of tokens shown per sequence, unless ``full``."""
@@ -45,7 +45,7 @@ def explore(
     target: str | None = None,
     *,
     name: str = "",
-    choice: Choice = DEFAULT_CHOICE,
+    choice: AlignmentHead = DEFAULT_CHOICE,
     words: bool = False,
     specials: bool = False,
     full: bool = False,
@@ -195,7 +195,7 @@ def _omitted_tokens(recording: Recording, limit: int) -> Iterator[Phrase]:
         yield phrase("the output after its first {} of {} tokens", limit, output)
 
 
-def _start(recording: Recording, choice: Choice) -> Json:
+def _start(recording: Recording, choice: AlignmentHead) -> Json:
     """Return the layer and head of cross-attention that the page opens with; head 0: all heads combined."""
     cross = [record for record in recording.records if record.kind == "cross"]
     if not cross:

@@ -19,7 +19,7 @@ from multihead.export.folder import refuse_used, write_folder
 from multihead.run import Run
 from multihead.text.tokenizer import Tokenizer
 from multihead.workflows.foreign._folder import Folder
-from multihead.workflows.huggingface.models import SUPPORTED, Kind
+from multihead.workflows.huggingface.models import SUPPORTED, HuggingFaceKind
 from multihead.workflows.huggingface.verification import same_weights, verify
 
 TARGET = "huggingface"
@@ -69,7 +69,12 @@ def export(run: Run, folder: Path) -> str:
 
 
 def _write(
-    folder: Path, kind: Kind, model: nn.Module, settings: Any, run: Run, tokenizer: Tokenizer | None
+    folder: Path,
+    kind: HuggingFaceKind,
+    model: nn.Module,
+    settings: Any,
+    run: Run,
+    tokenizer: Tokenizer | None,
 ) -> None:
     symbols: Mapping[str, int] = {}
     if tokenizer is not None:

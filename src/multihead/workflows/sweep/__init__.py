@@ -4,15 +4,15 @@ from multihead.workflows.sweep.headlines import scores
 from multihead.workflows.sweep.page import to_html
 from multihead.workflows.sweep.plan import Member, Plot, Sweep, read
 from multihead.workflows.sweep.plot import draw
-from multihead.workflows.sweep.running import Observer, Row, members_named, run_sweep
+from multihead.workflows.sweep.running import MemberRow, SweepObserver, members_named, run_sweep
 from multihead.workflows.sweep.table import agreement, to_csv
 
 __all__ = [
     "Member",
-    "Observer",
+    "MemberRow",
     "Plot",
-    "Row",
     "Sweep",
+    "SweepObserver",
     "agreement",
     "draw",
     "members_named",

@@ -7,7 +7,7 @@ from typing import Any
 from multihead.attention_maps import Alignment, align
 from multihead.generation import Translator
 from multihead.inspect import heatmap, record_sentence
-from multihead.inspect.page import Exploration, Page, explore, make_page, numbers_as_json
+from multihead.inspect.page import Exploration, HtmlPage, explore, make_page, numbers_as_json
 from multihead.run import Run
 from multihead.workflows.inspection import Inspection, InspectionRequest
 
@@ -38,7 +38,7 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
             full=asked.full,
         )
 
-    def page() -> Page:
+    def page() -> HtmlPage:
         return make_page(explored())
 
     def numbers() -> str:

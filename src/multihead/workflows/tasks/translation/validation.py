@@ -8,7 +8,7 @@ from torch import nn
 
 from multihead import hardware
 from multihead.data.batches import PairList, sequential_batches
-from multihead.data.prepare import Prepared
+from multihead.data.prepare import PreparedCorpus
 from multihead.generation import Translator
 from multihead.inspect.report import AlignedSentence
 from multihead.nn.losses import validated
@@ -37,7 +37,7 @@ class Validator:
 
     def __init__(
         self,
-        prepared: Prepared,
+        prepared: PreparedCorpus,
         recipe: Recipe[Settings],
         device: torch.device,
         *,
