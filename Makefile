@@ -99,7 +99,7 @@ $(INSTALLED): pyproject.toml packages/documents/pyproject.toml constraints.txt s
 
 # The result is part of the package, so users need no compiler. On Debian: clang-19 lld-19 wasi-libc
 # libc++-19-dev-wasm32 libclang-rt-19-dev-wasm32. wasm-ld is called directly: clang would run any wasm-opt it finds.
-WASM := src/multihead/export/page/engine.wasm
+WASM := src/multihead/apps/export/page/engine.wasm
 WASM_CXX ?= clang++-19
 WASM_LD ?= wasm-ld-19
 WASM_FLAGS := --target=wasm32-wasi -std=c++17 -O2 -msimd128 -mnontrapping-fptoint -fno-exceptions -fno-rtti \

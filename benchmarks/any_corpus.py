@@ -27,10 +27,10 @@ from typing import Any
 
 import tyro
 
-from multihead.generation import Translator
 from multihead.run import Run
 from multihead.run.environment import environment
 from multihead.scores import bleu, character_error_rate, chrf, word_error_rate
+from multihead.tasks.translation.lines import Translator
 
 RESULT = Path(__file__).parents[1] / "results" / "any-corpus.json"
 SIZES = (1_000, 3_000, 10_000, 29_000)

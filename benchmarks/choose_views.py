@@ -13,11 +13,11 @@ from typing import Annotated, get_args
 
 import tyro
 
-from multihead.data.pictures.listing import ArrayListing, listed
-from multihead.data.pictures.prepare import prepare
-from multihead.generation.picture_classifier import PictureClassifier, Views
+from multihead.data.images.listing import ArrayListing, listed
 from multihead.run import Run
 from multihead.run.environment import environment
+from multihead.tasks.pictures.picture_classifier import PictureClassifier, Views
+from multihead.tasks.pictures.prepare import prepare
 
 RESULT = Path(__file__).parents[1] / "results" / "views.json"
 

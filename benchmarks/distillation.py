@@ -22,10 +22,10 @@ from pathlib import Path
 import torch
 
 from multihead import recipe as recipes
-from multihead.generation import Translator
+from multihead.apps.corpus.distilling import STUDENTS
 from multihead.run import Run
-from multihead.workflows.distilling import STUDENTS
-from multihead.workflows.evaluate import TestSet, evaluate, test_sets
+from multihead.tasks.translation.evaluate import TestSet, evaluate, test_sets
+from multihead.tasks.translation.lines import Translator
 
 RECIPES = {"multi30k": "multi30k-de-en", "ko-en": "ko-en"}
 KINDS = ("distilled", "distilled, translations only", "distilled, self-attention", "references")

@@ -13,8 +13,8 @@ from typing import Annotated
 
 import tyro
 
+from multihead.apps.export import comparison
 from multihead.cli import main as command
-from multihead.export import comparison
 from multihead.run.environment import environment
 
 RESULT = Path(__file__).parents[1] / "results" / "export-agreement.json"

@@ -24,11 +24,12 @@ from typing import Any
 import torch
 import tyro
 
-from multihead.generation import Translator
-from multihead.inspect.page import explore, make_page
+from multihead.inspect.page import make_page
 from multihead.models.transformer import Settings, Transformer
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.run.environment import environment
-from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.tasks.translation.lines import Translator
+from multihead.tasks.translation.page import explore
 from multihead.text.training import train
 
 RESULT = Path(__file__).parents[1] / "results" / "bench-inspect.json"

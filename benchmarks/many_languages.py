@@ -20,12 +20,12 @@ from typing import Any, Literal
 import tyro
 from rich.console import Console
 
-from multihead import hardware
 from multihead import recipe as recipes
-from multihead.generation import Translator
 from multihead.run import Run
 from multihead.run.environment import environment
 from multihead.scores import bleu, chrf
+from multihead.system import hardware
+from multihead.tasks.translation.lines import Translator
 from multihead.text.corpus import read_lines
 from multihead.workflows.new_model import size_of
 from multihead.workflows.progress_display import ProgressDisplay

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import tyro
 
-from multihead.hardware import usable_cores
 from multihead.run.environment import environment
+from multihead.system.hardware import usable_cores
 
 TEST = "test_2016_flickr"
 

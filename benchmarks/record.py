@@ -15,10 +15,10 @@ import sys
 from pathlib import Path
 
 from multihead import recipe as recipes
-from multihead.generation import Translator
 from multihead.run import Run
+from multihead.tasks.translation.evaluate import Evaluation, evaluate, test_sets
+from multihead.tasks.translation.lines import Translator
 from multihead.text.published import tokeniser
-from multihead.workflows.evaluate import Evaluation, evaluate, test_sets
 
 SAMPLES = 20
 MEASURED = ("tagging", "spans", "detection", "sets")

@@ -24,9 +24,9 @@ import tyro
 
 from multihead.models.transformer import Settings, Transformer
 from multihead.recipe import load, with_horizon
+from multihead.recipe.settings import TokenizerSettings
 from multihead.run import Run, seal
 from multihead.run.environment import environment
-from multihead.settings import TokenizerSettings
 from multihead.text.training import train
 
 RESULT = Path(__file__).parents[1] / "results" / "bench-run-opening.json"

@@ -23,8 +23,8 @@ from typing import Annotated, Any
 
 import tyro
 
-from multihead import native
 from multihead.run.environment import environment
+from multihead.system import native
 
 WORDS = [
     "rot",

@@ -19,9 +19,9 @@ import torch
 import tyro
 
 import multihead
-from multihead import hardware, native
+from multihead.recipe.settings import TrainingSettings
 from multihead.run.environment import environment
-from multihead.settings import TrainingSettings
+from multihead.system import hardware, native
 
 WINDOW = 200
 """Updates in a mean of losses: enough that chance in a batch is small."""

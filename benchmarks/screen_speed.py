@@ -19,11 +19,11 @@ from unittest.mock import patch
 import torch
 import tyro
 
-from multihead import hardware
 from multihead.engines.native import screen
 from multihead.engines.native.screen import FASTER, Screen
-from multihead.generation import Translation, Translator
 from multihead.run.environment import environment
+from multihead.system import hardware
+from multihead.tasks.translation.lines import Translation, Translator
 from multihead.text.corpus import read_lines
 
 RESULT = Path(__file__).parents[1] / "results" / "bench-screen.json"

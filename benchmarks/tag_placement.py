@@ -16,12 +16,12 @@ from pathlib import Path
 
 import tyro
 
-from multihead.generation import Translator
-from multihead.generation.carrying import line
-from multihead.generation.tag_placement import placed
-from multihead.generation.text_layout import PlacedTag, SentenceUnit
 from multihead.markup import Tag
 from multihead.run.environment import environment
+from multihead.tasks.translation.lines import Translator
+from multihead.tasks.translation.texts.carrying import line
+from multihead.tasks.translation.texts.tag_placement import placed
+from multihead.tasks.translation.texts.text_layout import PlacedTag, SentenceUnit
 from multihead.text.lexicon import Lexicon
 
 HERE = Path(__file__).parent

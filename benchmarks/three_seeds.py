@@ -20,11 +20,11 @@ from typing import Any
 
 import tyro
 
-from multihead.data.pictures.digits import NAMES, draw_digits
-from multihead.data.pictures.listing import ArrayListing
-from multihead.generation.picture_classifier import PictureClassifier
+from multihead.data.images.digits import NAMES, draw_digits
+from multihead.data.images.listing import ArrayListing
 from multihead.run import Run
 from multihead.run.environment import environment
+from multihead.tasks.pictures.picture_classifier import PictureClassifier
 
 SEEDS = (1, 2, 3)
 RESULT = Path(__file__).parents[1] / "results" / "three-seeds.json"

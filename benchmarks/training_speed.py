@@ -25,16 +25,16 @@ from peers.workload import SIZES, VOCAB, batches
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from multihead import hardware, native
 from multihead.batch import PairBatch
 from multihead.data.batches import FREE
 from multihead.models.transformer import Settings, Transformer
+from multihead.recipe.settings import TrainingSettings
 from multihead.run.environment import environment
-from multihead.settings import TrainingSettings
+from multihead.system import hardware, native
+from multihead.tasks.translation.streaming import GPU_SHAPES
 from multihead.training.cuda_graphs import CudaGraphUpdater
 from multihead.training.optimizers import make_optimizer
 from multihead.training.update import Updater
-from multihead.workflows.tasks.translation.streaming import GPU_SHAPES
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from multihead.disk import sha256
 from multihead.run.environment import environment
+from multihead.system.disk import sha256
 
 RESULT = Path(__file__).parents[1] / "results" / "two-hosts.json"
 HOSTS = {"multihead-a": "10.77.13.1", "multihead-b": "10.77.13.2"}

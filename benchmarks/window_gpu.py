@@ -22,10 +22,10 @@ import tyro
 from torch import Tensor
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-from multihead.gpu import kernel
 from multihead.nn.description import WindowSpec
 from multihead.nn.window import band, window_attention
 from multihead.run.environment import environment
+from multihead.system.gpu import kernel
 
 HEADS, WIDTH = 16, 64
 MASK_LIMIT = 16_384

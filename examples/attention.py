@@ -3,7 +3,7 @@
 import sys
 
 import multihead
-from multihead.attention_maps import record
+from multihead.inspect.maps import record
 from multihead.data.batches import collate
 
 run, sentence = sys.argv[1:] or ("runs/example", "zweiundvierzig")

@@ -1,4 +1,4 @@
-// Table of kernels by name, compiled once per processor level; src/multihead/native.py chooses the level.
+// Table of kernels by name, compiled once per processor level; src/multihead/system/native.py chooses the level.
 //
 // A kernel is called with the signature in its file. An argument by reference is the address of its fields, 64 bits
 // each.

@@ -1,6 +1,6 @@
 // Vectors of W floats, the widest register of the target processor.
 //
-// Every kernel is written once with these vectors and compiled for each processor level (see native.py). GCC and Clang
+// Every kernel is written once with these vectors and compiled for each processor level (see system/native.py). GCC and Clang
 // translate vector types to AVX-512, AVX2, SSE2 or NEON instructions. The C++ standard library is not used: the linker
 // could keep an inline function that was compiled here for AVX-512, for all callers.
 #pragma once

@@ -1,4 +1,4 @@
-// A model of an exported page, read in place from the bytes that src/multihead/export/page/weights.py writes.
+// A model of an exported page, read in place from the bytes that src/multihead/apps/export/page/weights.py writes.
 #pragma once
 #include "search_layers.h"
 

@@ -1,7 +1,7 @@
 // A model of an exported page that reads all positions at once: BERT (Devlin et al. 2019), which fills masked tokens,
 // and ViT (Dosovitskiy et al. 2021), which classifies a picture.
 //
-// src/multihead/export/page/sequence_weights.py writes what `read` reads.
+// src/multihead/apps/export/page/sequence_weights.py writes what `read` reads.
 #pragma once
 #include "page_text.h"
 

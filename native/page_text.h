@@ -1,6 +1,6 @@
 // A language model of an exported page: a decoder without an encoder (Radford et al. 2018), token by token.
 //
-// src/multihead/export/page/text_weights.py writes what `read` reads.
+// src/multihead/apps/export/page/text_weights.py writes what `read` reads.
 #pragma once
 #include "page_model.h"
 

@@ -15,7 +15,7 @@ import hypothesis
 import pytest
 import torch
 
-from multihead import native
+from multihead.system import native
 
 torch.set_num_threads(1)
 gc.freeze()

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from multihead.cli import main
-from multihead.cores import default_threads, usable_cores, wait_briefly
+from multihead.system.cores import default_threads, usable_cores, wait_briefly
 
 ALL = 64
 

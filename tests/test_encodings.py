@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from multihead.encodings import likely
+from multihead.text.encodings import likely
 
 SENTENCES = [
     ("cp949", "나는 학교에 갑니다. 오늘은 비가 온다."),

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from multihead import gpu
+from multihead.system import gpu
 
 CPU = torch.device("cpu")
 

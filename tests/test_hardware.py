@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from multihead import hardware, native
 from multihead.errors import UserError
+from multihead.system import hardware, native
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
@@ -75,7 +75,7 @@ def test_memory_is_kept_as_far_as_the_c_library_allows(
             calls.append((key, value))
             return int(key != -3 or value <= most)
 
-    monkeypatch.setattr("multihead.memory.sys.platform", "linux")
-    monkeypatch.setattr("multihead.memory.ctypes.CDLL", lambda _: Library)
+    monkeypatch.setattr("multihead.system.memory.sys.platform", "linux")
+    monkeypatch.setattr("multihead.system.memory.ctypes.CDLL", lambda _: Library)
     hardware.keep_memory()
     assert calls == asked

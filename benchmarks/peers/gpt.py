@@ -18,11 +18,11 @@ from typing import Annotated, Any
 import torch
 import tyro
 
-from multihead import hardware
 from multihead import recipe as recipes
 from multihead.batch import TextBatch
 from multihead.models.gpt import GPT
 from multihead.run.environment import environment
+from multihead.system import hardware
 from multihead.training import optimizers
 from multihead.training.update import Updater
 

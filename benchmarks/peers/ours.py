@@ -6,11 +6,11 @@ from pathlib import Path
 import torch
 from worker import Ids, Translate, serve
 
-from multihead import hardware, native
 from multihead.engines.choose import LatestStepper
-from multihead.generation import Translator
-from multihead.generation.batching import SourceLine, batch_by_length
-from multihead.generation.searching import collate_sources, search
+from multihead.system import hardware, native
+from multihead.tasks.translation.lines import Translator
+from multihead.tasks.translation.lines.batching import SourceLine, batch_by_length
+from multihead.tasks.translation.lines.searching import collate_sources, search
 
 
 def load(folder: Path, settings: dict[str, object]) -> Translate:

@@ -40,8 +40,8 @@ from process import Process
 from workload import BOS, EOS, PAD, RECURRENT_SIZES, SIZES, VOCAB, batches
 
 from multihead.data.batches import FREE
-from multihead.hardware import has_fast_bf16
 from multihead.run.environment import environment
+from multihead.system.hardware import has_fast_bf16
 
 HERE = Path(__file__).parent
 TASK = {

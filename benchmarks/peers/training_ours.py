@@ -6,14 +6,16 @@ from typing import Any
 import torch
 from training_worker import serve
 
-from multihead import __version__, hardware, models, native
+from multihead import __version__
 from multihead.batch import PairBatch
 from multihead.data.batches import Shapes, collate
-from multihead.settings import TrainingSettings
+from multihead.recipe import model_kinds
+from multihead.recipe.settings import TrainingSettings
+from multihead.system import hardware, native
+from multihead.tasks.translation.streaming import GPU_SHAPES
 from multihead.training.cuda_graphs import CudaGraphUpdater
 from multihead.training.optimizers import make_optimizer, set_rate
 from multihead.training.update import Updater
-from multihead.workflows.tasks.translation.streaming import GPU_SHAPES
 
 
 class Ours:
@@ -26,7 +28,7 @@ class Ours:
         torch.manual_seed(1)
         vocabularies = {"source_vocab": task["vocab"], "target_vocab": task["vocab"]}
         smoothing = {"label_smoothing": task["label_smoothing"]}
-        module = models.load(task["kind"])
+        module = model_kinds.load(task["kind"])
         keys = vocabularies | smoothing | task["model"]
         device = torch.device(settings["device"])
         model = module.Model(module.Settings.model_validate(keys)).train().to(device)

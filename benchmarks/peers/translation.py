@@ -26,15 +26,15 @@ import torch
 from process import Process
 from safetensors.torch import save_file
 
+from multihead.apps.export import ctranslate2
+from multihead.apps.export.ctranslate2 import POSITIONS
+from multihead.apps.export.firefox import exporting as firefox
 from multihead.errors import UserError
-from multihead.export import ctranslate2
-from multihead.export.ctranslate2 import POSITIONS
-from multihead.export.firefox import exporting as firefox
-from multihead.hardware import has_fast_bf16
 from multihead.nn.positions import sinusoids
 from multihead.run import Run
 from multihead.run.environment import environment
 from multihead.scores import bleu
+from multihead.system.hardware import has_fast_bf16
 from multihead.text.corpus import read_lines
 from multihead.text.tokenizer import Tokenizer
 

@@ -23,7 +23,7 @@ from nbclient import NotebookClient
 from pages import index, page
 from traitlets.config import Config
 
-from multihead.cores import usable_cores
+from multihead.system.cores import usable_cores
 
 HERE = Path(__file__).parent
 LANGUAGES = ("en", "ko")

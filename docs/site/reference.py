@@ -12,9 +12,11 @@ from pathlib import Path
 from frame import Page
 from pydantic_core import PydanticUndefined
 
-from multihead import cli, models
+from multihead import cli
+
+from multihead.recipe import model_kinds
 from multihead.recipe import DEFAULT_KIND, SECTION_NAMES, section_types
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 
 PACKAGE = Path(models.__file__).parents[1]
 GROUP = "Reference"
@@ -54,7 +56,7 @@ def help_of(*command: str) -> str:
 def _settings() -> str:
     """Every key of every section, once for each class of settings."""
     used: dict[type[Settings], tuple[str, list[str]]] = {}
-    for kind in models.built_in():
+    for kind in model_kinds.built_in():
         for name, section in section_types(kind).items():
             used.setdefault(section, (name, []))[1].append(kind)
     parts = [
@@ -63,7 +65,7 @@ def _settings() -> str:
         "<code>recipe.toml</code> in a run folder records the settings in force.</p>"
     ]
     for section, (name, kinds) in sorted(used.items(), key=_order):
-        everywhere = len(kinds) == len(models.built_in())
+        everywhere = len(kinds) == len(model_kinds.built_in())
         of = "every model" if everywhere else ", ".join(kinds)
         parts.append(f"<h2>[{name}] of {of}</h2>{_paragraphs(section.__doc__ or '')}<dl>")
         for key, field in section.model_fields.items():

@@ -10,8 +10,8 @@ The command line (``multihead --help``) offers the same and more. PyTorch is imp
 
 from typing import TYPE_CHECKING, Any
 
-from multihead.cores import wait_briefly
-from multihead.imports import uncollected
+from multihead.system.cores import wait_briefly
+from multihead.system.imports import uncollected
 
 if TYPE_CHECKING:
     from multihead.api import compare, evaluate, load, train

@@ -13,10 +13,10 @@ from typing import Any
 
 import torch
 
-from multihead import native
 from multihead.batch import Source
 from multihead.models.transformer import Settings, Transformer
 from multihead.search.beam import beam
+from multihead.system import native
 
 PACKAGE = Path(__file__).parents[2] / "src" / "multihead"
 V, B, S, T = 29, 3, 7, 5

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from multihead.course.check import fault_of
-from multihead.course.exercises import EXERCISES
+from multihead.apps.course.check import fault_of
+from multihead.apps.course.exercises import EXERCISES
 from multihead.errors import UserError
 
 COURSE = Path(__file__).parents[2] / "docs" / "course"

@@ -28,10 +28,10 @@ FLOORS = drawn_floors((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
 UNKNOWN = {
-    "nn": ("multihead.settings", "multihead.text"),
-    "search": ("multihead.settings", "multihead.nn", "multihead.models"),
+    "nn": ("multihead.recipe.settings", "multihead.text"),
+    "search": ("multihead.recipe.settings", "multihead.nn", "multihead.models"),
     "text": ("torch",),
-    "documents": ("torch", "multihead.settings"),
+    "documents": ("torch", "multihead.recipe.settings"),
     "scores": ("torch",),
     "training": ("multihead.models",),
     "engines": ("multihead.models",),
@@ -47,30 +47,30 @@ HIDDEN = {
 LOOKERS = {
     "workflows/observers.py",
     "cli/__init__.py",  # only the chosen command is imported
-    "workflows/huggingface/verification.py",  # optional: the library that is exported to
-    "export/argos.py",
-    "export/onnx/exporting.py",
-    "export/onnx/graph.py",
-    "export/ctranslate2.py",  # optional: the runtime that is exported to
+    "apps/huggingface/verification.py",  # optional: the library that is exported to
+    "apps/export/argos.py",
+    "apps/export/onnx/exporting.py",
+    "apps/export/onnx/graph.py",
+    "apps/export/ctranslate2.py",  # optional: the runtime that is exported to
     "models/__init__.py",  # a model is found by its file's name
-    "gpu.py",  # optional: the compiler of the GPU's kernels
-    "settings/tasks/__init__.py",  # and so is a task
-    "workflows/tasks/__init__.py",
-    "workflows/importing.py",  # and what reads somebody else's
+    "system/gpu.py",  # optional: the compiler of the GPU's kernels
+    "recipe/settings/tasks/__init__.py",  # and so is a task
+    "tasks/__init__.py",
+    "apps/huggingface/importing.py",  # and what reads somebody else's
     "cli/_ray.py",  # optional: the engine of a cluster
     "run/__init__.py",  # optional: PyTorch, which a translation by the native kernels does without
-    "attention_maps/__init__.py",
-    "generation/__init__.py",
-    "generation/loading.py",
-    "generation/native_translator.py",
-    "serve/page_routes.py",
+    "inspect/maps/__init__.py",
+    "tasks/translation/lines/__init__.py",
+    "tasks/translation/lines/loading.py",
+    "tasks/translation/lines/native_translator.py",
+    "apps/serve/page_routes.py",
     "cli/serve.py",
     "api/__init__.py",
-    "api/loading.py",
+    "workflows/loading.py",
     "training/several.py",  # optional: FSDP2, which takes as long to import as everything else
     "documents/__init__.py",  # optional: the library of documents, and what needs it
-    "workflows/translation_memory.py",
-    "addresses.py",  # optional: the file systems of object stores
+    "apps/documents/translation_memory.py",
+    "system/addresses.py",  # optional: the file systems of object stores
     "text/identify.py",  # optional: the model that identifies languages
     "text/published.py",  # optional: tokenisers that a published figure was made with
 }
@@ -234,7 +234,7 @@ def test_rooms_of_text_load_no_torch(room: str) -> None:
     ("file", "line", "fault"),
     [
         ("nn/attention.py", "from multihead.run import Run", upward),
-        ("training/loop.py", "import multihead.export.onnx", upward),
+        ("training/loop.py", "import multihead.apps.export.onnx", upward),
         ("text/corpus.py", "from multihead.scores import bleu", upward),
         ("text/corpus.py", "import torch.nn", forbidden),
         ("search/beam.py", "from multihead.nn import masks", forbidden),

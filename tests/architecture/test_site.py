@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from multihead import cli, models
-from multihead.recipe import section_types
+from multihead import cli
+from multihead.recipe import model_kinds, section_types
 
 ROOT = Path(__file__).parents[2]
 ANCHOR = re.compile(r'\bid="([^"]+)"')
@@ -93,7 +93,7 @@ def test_the_reference_has_every_command_and_every_setting(site: Path) -> None:
     settings = (site / "reference/settings.html").read_text(encoding="utf-8")
     keys = {
         f"{name}.{key}"
-        for kind in models.built_in()
+        for kind in model_kinds.built_in()
         for name, section in section_types(kind).items()
         for key in section.model_fields
     }

@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from multihead.attention_maps import AlignmentHead, AttentionRecord, Kind, Sentence, TokenLabel, align
-from multihead.attention_maps.alignment import (
+from multihead.errors import UserError
+from multihead.inspect.maps import AlignmentHead, AttentionRecord, Kind, Sentence, TokenLabel, align
+from multihead.inspect.maps.alignment import (
     combine,
     drop_tokens,
     merge_words,
     most_informative,
     mutual_information,
 )
-from multihead.errors import UserError
 
 Floats = NDArray[np.float32]
 T, S, H = 5, 7, 3

@@ -7,7 +7,7 @@ import torch
 from small_transformer import BEGIN, VOCABULARY, attentions, model
 from torch import Tensor
 
-from multihead.attention_maps import record
+from multihead.inspect.maps import record
 from multihead.nn import DotProductAttention
 from multihead.nn.score_functions import DotScore, ScoreFunction
 from multihead.search.consistency import example

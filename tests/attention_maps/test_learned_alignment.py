@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from backwards import BOS, EOS, FIRST, PAD, V, small_transformer
 
-from multihead.attention_maps import Sentence, TokenLabel, align, record
 from multihead.batch import PairBatch
 from multihead.data.batches import collate
+from multihead.inspect.maps import Sentence, TokenLabel, align, record
 
 LENGTH = 7
 

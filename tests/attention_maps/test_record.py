@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from recorded import SOURCE_VOCAB, SOURCES, TARGET_VOCAB, TARGETS, a_batch, a_gru, a_transformer
 from torch import Tensor, nn
 
-from multihead.attention_maps import AttentionRecord, record
 from multihead.batch import PairBatch
+from multihead.inspect.maps import AttentionRecord, record
 from multihead.nn import DecoderLayer, DotProductAttention, MultiHeadAttention
 
 Floats = NDArray[np.float32]

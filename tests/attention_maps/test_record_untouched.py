@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from recorded import SOURCE_VOCAB, TARGET_VOCAB, a_batch, a_transformer
 from torch import Tensor, nn
 
-from multihead.attention_maps import record
 from multihead.batch import PairBatch
+from multihead.inspect.maps import record
 from multihead.models.transformer import Transformer
 from multihead.nn import DotProductAttention, FeedForward
 

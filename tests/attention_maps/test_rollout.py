@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from multihead.attention_maps import rollout
+from multihead.inspect.maps import rollout
 
 Floats = NDArray[np.float32]
 

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multihead.attention_maps import running_text, sentence
-from multihead.settings.tasks.masked import TokenizerSettings
+from multihead.inspect.maps import running_text, sentence
+from multihead.tasks.masked.mask_tokens import MASK, encode_masked, mask_id
+from multihead.tasks.masked.mask_tokens import learn as learn_with_gaps
+from multihead.tasks.masked.settings import TokenizerSettings
 from multihead.text.lossless import learn
-from multihead.text.masking import MASK, encode_masked, mask_id
-from multihead.text.masking import learn as learn_with_gaps
 from multihead.text.tokenizer import Tokenizer
 
 TEXT = "The king doesn't  say:\n“well-known” 안녕하세요 😀!"

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multihead.attention_maps import sentence
-from multihead.settings import TokenizerSettings
+from multihead.inspect.maps import sentence
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import nn
 
-from multihead.attention_maps import AttentionRecord, record_sequence
+from multihead.batch import Input
+from multihead.inspect.maps import AttentionRecord, record_sequence
 from multihead.models import bert, bert_classifier, dalle, gpt, vit
 from multihead.nn import MultiHeadAttention
-from multihead.text_batch import Input
 
 WIDTHS = {"d_model": 12, "num_layers": 2, "num_heads": 3}
 PADDED = Input(

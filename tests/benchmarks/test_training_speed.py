@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from multihead import hardware, native
 from multihead.data.batches import Shapes
+from multihead.system import hardware, native
 
 FILE = Path(__file__).parents[2] / "benchmarks" / "training_speed.py"
 spec = importlib.util.spec_from_file_location("training_speed", FILE)

@@ -7,8 +7,8 @@ import pytest
 from command_line import Captured, fail, run
 
 from multihead import cli
-from multihead.workflows.aligning import align_documents
-from multihead.workflows.translation_memory import TranslationMemory
+from multihead.apps.corpus.aligning import align_documents
+from multihead.apps.documents.translation_memory import TranslationMemory
 from multihead_documents import Markup, Tag, open_document
 from multihead_documents.memories.tmx_writing import tmx_lines
 from multihead_documents.parallel import read_pairs

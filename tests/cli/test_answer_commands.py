@@ -11,8 +11,8 @@ from watching import Silent
 import multihead
 from multihead import recipe as recipes
 from multihead.errors import UserError
-from multihead.generation.answerer import Answerer
 from multihead.run import Run
+from multihead.tasks.spans.answerer import Answerer
 from multihead.workflows.train import train
 
 PLACES = ("Seoul", "Köln", "𝔘𝔩𝔪", "Busan")

@@ -14,15 +14,17 @@ import torch
 from PIL import Image
 
 import multihead
-from multihead import api, models
+from multihead import api
 from multihead import recipe as recipes
 from multihead.api import LoadedImageGenerator, LoadedMaskFiller
 from multihead.errors import UserError
-from multihead.generation.image_generator import ImageGenerator
 from multihead.inspect.page import HtmlPage
+from multihead.recipe import model_kinds
+from multihead.recipe.settings import TokenizerSettings
 from multihead.run import Run
-from multihead.settings import TokenizerSettings
-from multihead.text import lossless, masking
+from multihead.tasks.drawing.image_generator import ImageGenerator
+from multihead.tasks.masked import mask_tokens as masking
+from multihead.text import lossless
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 
@@ -36,7 +38,7 @@ def made(folder: Path, kind: str, tokenizer: Tokenizer | None, sizes: dict[str, 
     recipe = recipes.from_toml("", overrides=given)
     tokenizers = () if tokenizer is None else (tokenizer,)
     with Run.create(folder, recipe, tokenizers, {}) as run:
-        run.save_model(models.load(kind).Model(recipe.model).state_dict(), {})
+        run.save_model(model_kinds.load(kind).Model(recipe.model).state_dict(), {})
     return folder
 
 

@@ -10,7 +10,7 @@ from PIL import Image
 from watching import Silent
 
 from multihead import recipe as recipes
-from multihead.generation.picture_classifier import views_of
+from multihead.tasks.pictures.picture_classifier import views_of
 from multihead.workflows.train import train
 
 

@@ -15,11 +15,11 @@ pytest.importorskip("scipy", reason="the extra [detect] is not installed")
 
 import multihead
 from multihead import recipe as recipes
-from multihead.data.pictures.scenes import SceneMaker, ShapeStencils
 from multihead.errors import UserError
-from multihead.generation.detector import Detector
-from multihead.inspect.detection_inspection import inspect_detection
 from multihead.models import detr
+from multihead.tasks.detection.attention import inspect_detection
+from multihead.tasks.detection.detector import Detector
+from multihead.tasks.detection.scenes import SceneMaker, ShapeStencils
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.train import train
 
@@ -227,7 +227,7 @@ def test_an_inspection_is_a_page_a_figure_and_numbers(
     trained: Path, folder: Path, tmp_path: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page, figure, numbers = (tmp_path / name for name in ("p.html", "f.png", "n.json"))
-    monkeypatch.setattr("multihead.workflows.tasks.detection.inspection.THRESHOLD", 0.0)
+    monkeypatch.setattr("multihead.tasks.detection.inspection.THRESHOLD", 0.0)
     run(capfdbinary, "inspect", trained, folder / "0.png", "-o", page, "--json", numbers)
     written = page.read_text(encoding="utf-8")
     assert written.count("data:image/png;base64") == 2
@@ -245,7 +245,7 @@ def test_an_inspection_is_a_page_a_figure_and_numbers(
 def test_a_picture_without_objects_is_inspected(
     trained: Path, folder: Path, tmp_path: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("multihead.workflows.tasks.detection.inspection.THRESHOLD", 1.1)
+    monkeypatch.setattr("multihead.tasks.detection.inspection.THRESHOLD", 1.1)
     run(capfdbinary, "inspect", trained, folder / "4.png", "-o", tmp_path / "p.html")
     assert "no object" in (tmp_path / "p.html").read_text(encoding="utf-8")
     assert "no object with a score" in fail(capfdbinary, "inspect", trained, folder / "4.png")

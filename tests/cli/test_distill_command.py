@@ -13,12 +13,9 @@ import pytest
 from command_line import Captured, fail, run
 
 from multihead import recipe as recipes
-from multihead.cli import INTERRUPTED, main
-from multihead.generation import Translator
-from multihead.run import Run
-from multihead.workflows import resumable_translation
-from multihead.workflows.additions import CORPUS
-from multihead.workflows.distilling import (
+from multihead.apps.corpus import resumable_translation
+from multihead.apps.corpus.additions import CORPUS
+from multihead.apps.corpus.distilling import (
     BLOCKS,
     MANIFEST,
     SOURCE,
@@ -27,6 +24,9 @@ from multihead.workflows.distilling import (
     _nearest,
     lessons_folder,
 )
+from multihead.cli import INTERRUPTED, main
+from multihead.run import Run
+from multihead.tasks.translation.lines import Translator
 
 SMALL = {
     "tokenizer.kind": "words", "tokenizer.vocab_size": 31, "model.d_model": 16, "model.d_ff": 24,

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from untrained_runs import made
 
-from multihead import native
 from multihead.cli import main
 from multihead.nn import DotProductAttention, FeedForward
 from multihead.nn.attention import attention_weights
+from multihead.system import native
 
 
 def test_it_describes_the_machine(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,12 +12,12 @@ from PIL import Image
 from watching import Silent
 
 from multihead import recipe as recipes
-from multihead.data.pictures.opening import Form, fitted, open_picture
-from multihead.generation.image_generator import ImageGenerator
+from multihead.data.images.opening import Form, fitted, open_picture
 from multihead.recipe import Recipe
-from multihead.settings import Settings
-from multihead.settings.tasks.drawing import SearchSettings
-from multihead.workflows.gallery import nearest
+from multihead.recipe.settings import Settings
+from multihead.tasks.drawing.gallery import nearest
+from multihead.tasks.drawing.image_generator import ImageGenerator
+from multihead.tasks.drawing.settings import SearchSettings
 from multihead.workflows.train import train
 
 SIZE, PATCH = 8, 2

@@ -9,14 +9,14 @@ from command_line import Captured, fail, run
 from exported_runs import other_run
 from torch.nn.functional import cross_entropy
 
-from multihead.data.masking import MaskedBatches
+from multihead.batch import MaskedBatch
 from multihead.data.plan import Indices
-from multihead.generation.masked_likelihood import MaskedMeasure
-from multihead.settings import TokenizerSettings
-from multihead.text import masking
+from multihead.recipe.settings import TokenizerSettings
+from multihead.tasks.masked import mask_tokens as masking
+from multihead.tasks.masked.masked_likelihood import MaskedMeasure
+from multihead.tasks.masked.masking import MaskedBatches
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
-from multihead.text_batch import MaskedBatch
 
 TEXTS = [f"large green circle {'small ' * n}square" for n in range(1, 12)]
 SIZES = {"d_model": 8, "d_ff": 16, "num_layers": 1, "num_heads": 2}

@@ -7,7 +7,7 @@ from command_line import Captured, fail, run
 from tokenizers import Tokenizer as Library
 
 from multihead.api import load
-from multihead.settings import SearchSettings
+from multihead.recipe.settings import SearchSettings
 
 
 def test_an_exported_model_translates_the_same_in_ctranslate2(

@@ -5,12 +5,11 @@ import importlib
 import pytest
 from command_line import Captured, fail
 
-from multihead import models
 from multihead.cli import GROUPS, _help, _keys, commands, main
 from multihead.cli._parsing import Argument, arguments_of
 from multihead.errors import UserError
-from multihead.recipe import SECTION_NAMES, from_toml, section_types
-from multihead.settings import SearchSettings
+from multihead.recipe import SECTION_NAMES, from_toml, model_kinds, section_types
+from multihead.recipe.settings import SearchSettings
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -105,7 +104,7 @@ def test_a_mistyped_option_is_suggested(name: str, option: str, capfdbinary: Cap
     assert f'Did you mean "{option}"?' in error
 
 
-@pytest.mark.parametrize("kind", models.built_in())
+@pytest.mark.parametrize("kind", model_kinds.built_in())
 def test_a_mistyped_key_is_suggested(kind: str) -> None:
     for section, settings in section_types(kind).items():
         for key in settings.model_fields:

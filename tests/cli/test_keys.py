@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multihead.cli import _keys
-from multihead.settings import TrainingSettings
+from multihead.recipe.settings import TrainingSettings
 
 ALL = ("data", "tokenizer", "model", "training", "validation", "search")
 

@@ -9,9 +9,9 @@ import pytest
 from command_line import fail, run
 
 import multihead
+from multihead.apps.serve.fair_queue import FairQueue
 from multihead.cli.serve import Options, _directions
 from multihead.run import Run
-from multihead.serve.fair_queue import FairQueue
 
 Captured = pytest.CaptureFixture[bytes]
 WORDS = {

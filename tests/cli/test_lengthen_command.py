@@ -9,9 +9,9 @@ from command_line import Captured, fail, run
 from torch.testing import assert_close
 from untrained_runs import OLD, made
 
+from multihead.batch import Input
 from multihead.data.hashes import file_sha256
 from multihead.run import Run
-from multihead.text_batch import Input
 
 
 def texts(n: int) -> Input:

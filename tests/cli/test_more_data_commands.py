@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from command_line import fail, run
 
+from multihead.apps.corpus import dual_cross_entropy
 from multihead.cli import main
-from multihead.generation import Translator
 from multihead.run import Run
-from multihead.workflows import dual_cross_entropy
+from multihead.tasks.translation.lines import Translator
 from multihead.workflows import train as workflow
 
 Captured = pytest.CaptureFixture[bytes]

@@ -7,7 +7,7 @@ import pytest
 from command_line import Captured, fail, run
 
 from multihead.cli import compare, evaluate, main, score, serve
-from multihead.settings import DataSettings, SearchSettings
+from multihead.recipe.settings import DataSettings, SearchSettings
 
 
 def filled(arguments: list[str], trained: Path, corpus: tuple[Path, Path]) -> list[str]:

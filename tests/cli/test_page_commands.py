@@ -14,8 +14,8 @@ from exported_runs import other_run
 from live_sequences import vocabulary
 from PIL import Image
 
+from multihead.apps.export import manifest
 from multihead.cli import main
-from multihead.export import manifest
 
 
 @pytest.fixture(scope="module")

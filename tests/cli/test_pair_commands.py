@@ -12,10 +12,10 @@ from watching import Silent
 import multihead
 from multihead import recipe as recipes
 from multihead.data.text_batches import labelled
-from multihead.data.texts import prepare_texts
 from multihead.errors import UserError
-from multihead.generation.text_classifier import TextClassifier
 from multihead.run import Run
+from multihead.tasks.classification.text_classifier import TextClassifier
+from multihead.tasks.masked.texts import prepare_texts
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.train import train
 

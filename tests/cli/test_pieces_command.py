@@ -8,9 +8,9 @@ from command_line import Captured, fail, run
 from rich.cells import cell_len
 
 from multihead.cli.pieces import columns
-from multihead.settings import TokenizerSettings
-from multihead.settings.tasks.masked import TokenizerSettings as MaskedSettings
-from multihead.text import masking
+from multihead.recipe.settings import TokenizerSettings
+from multihead.tasks.masked import mask_tokens as masking
+from multihead.tasks.masked.settings import TokenizerSettings as MaskedSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

@@ -7,12 +7,12 @@ import pytest
 from command_line import fail
 
 from multihead import recipe as recipes
+from multihead.apps.studies.equal_size import parameters
 from multihead.cli import main
 from multihead.cli import quickstart as quickstart_command
 from multihead.recipe import Recipe
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 from multihead.text import numbers
-from multihead.workflows.equal_size import parameters
 
 FEW = {
     "tokenizer.vocab_size": "331",

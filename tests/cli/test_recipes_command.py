@@ -2,7 +2,7 @@
 
 from command_line import Captured, run
 
-from multihead import recipes
+from multihead.recipe import built_in as recipes
 
 
 def test_every_recipe_is_listed_once_under_the_heading_of_its_model(capfdbinary: Captured) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from multihead import recipe as recipes
 from multihead.errors import UserError
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text.training import train as train_tokenizer
 from multihead.workflows.resolve_recipe import resolve_recipe
 

@@ -11,7 +11,7 @@ from watching import Silent
 
 import multihead
 from multihead import recipe as recipes
-from multihead.data.pictures.digits import draw_digits
+from multihead.data.images.digits import draw_digits
 from multihead.workflows.train import train
 
 MODEL = {

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from multihead.attention_maps import Alignment, TokenLabel
 from multihead.cli._shades import shades
+from multihead.inspect.maps import Alignment, TokenLabel
 
 
 def alignment(matrix: list[list[float]], target: list[str], source: list[str]) -> Alignment:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from multihead.apps.studies.sweep import MemberRow, Sweep
 from multihead.cli import main, sweep
-from multihead.workflows.sweep import MemberRow, Sweep
 
 Captured = pytest.CaptureFixture[str]
 RESULT = {

@@ -11,14 +11,14 @@ from watching import Silent
 
 import multihead
 from multihead import recipe as recipes
-from multihead.data.tagged import generated, generated_test_sentences, prepare_tags
+from multihead.batch import Input
 from multihead.errors import UserError
-from multihead.generation.tagger import Tagger
 from multihead.models import bert_tagger
 from multihead.run import Run
-from multihead.settings.tasks.masked import TokenizerSettings
-from multihead.settings.tasks.tagging import DataSettings
-from multihead.text_batch import Input
+from multihead.tasks.masked.settings import TokenizerSettings
+from multihead.tasks.tagging.settings import DataSettings
+from multihead.tasks.tagging.tagged import generated, generated_test_sentences, prepare_tags
+from multihead.tasks.tagging.tagger import Tagger
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.train import train
 

@@ -235,7 +235,7 @@ def test_a_run_that_is_too_short_for_its_schedule_says_so(
 def test_emulated_bf16_is_named(
     training: list[str], tmp_path: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("multihead.hardware.has_fast_bf16", lambda device: False)
+    monkeypatch.setattr("multihead.system.hardware.has_fast_bf16", lambda device: False)
     short = ["--training.steps", "2", "--run", tmp_path / "run"]
     out, _ = run(capfdbinary, *training, *short, "--training.precision", "bf16")
     assert "caution: this processor emulates bf16" in out

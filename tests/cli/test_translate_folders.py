@@ -6,8 +6,8 @@ import pytest
 from command_line import Captured, fail, run
 
 from multihead import cli
-from multihead.workflows import finished_documents
-from multihead.workflows.translating_folders import planned
+from multihead.apps.documents import finished_documents
+from multihead.apps.documents.translating_folders import planned
 from multihead_documents import open_document
 
 

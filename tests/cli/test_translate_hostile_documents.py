@@ -10,7 +10,7 @@ from archive_samples import packed, parts
 from command_line import Captured, fail, run
 from hostile_documents import ANSWERED, REFUSED
 
-from multihead.generation import Translator
+from multihead.tasks.translation.lines import Translator
 
 EARLIER = "an earlier translation"
 

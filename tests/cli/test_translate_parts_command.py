@@ -8,8 +8,8 @@ from types import ModuleType
 import pytest
 from command_line import Captured, fail, run
 
+from multihead.apps.documents import translating_parts
 from multihead.cli import _ray, translate
-from multihead.workflows import translating_parts
 
 SHORT = ("--max-length", "5", "--precision", "fp32")
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from multihead import native
-from multihead.generation import Translator
+from multihead.system import native
+from multihead.tasks.translation.lines import Translator
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("setup.py", "pyproject.toml", "MANIFEST.in", "LICENSE", "README.md", "src", "native")
@@ -108,7 +108,7 @@ def test_an_installed_wheel_translates_natively_without_a_compiler(
     packages = next(environment.glob("lib/python*/site-packages"))
     (packages / "others.pth").write_text("\n".join(site.getsitepackages()) + "\n")
     tools = {"PATH": str(environment / "bin"), "CC": "", "CXX": ""}
-    code = "import multihead.native_library as n; print(n.__file__, n.level())"
+    code = "import multihead.system.native_library as n; print(n.__file__, n.level())"
     file, level = run(python, "-P", "-c", code, variables=tools).split()
     assert Path(file).is_relative_to(environment)
     assert level == native.LEVELS[0]

@@ -17,16 +17,16 @@ import numpy as np
 import pytest
 
 import multihead
-from multihead import native
 from multihead.cli import commands, main
 from multihead.engines.native import positions
 from multihead.errors import UserError
-from multihead.generation import Translation, Translator
-from multihead.generation.native_translator import NativeTranslator
-from multihead.native_library import Precision
 from multihead.nn.positions import sinusoids
 from multihead.run.search_record import NAME, SearchRecord
 from multihead.search.phrase import Phrase
+from multihead.system import native
+from multihead.system.native_library import Precision
+from multihead.tasks.translation.lines import Translation, Translator
+from multihead.tasks.translation.lines.native_translator import NativeTranslator
 
 pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
 

@@ -10,9 +10,9 @@ from multihead.data.added import MANIFEST, added
 from multihead.data.directions import MixedStream
 from multihead.data.prepare import PreparedCorpus, prepare
 from multihead.errors import UserError
-from multihead.settings import DataSettings, TokenizerSettings
+from multihead.recipe.settings import DataSettings, TokenizerSettings
+from multihead.tasks.translation.data import mixed_counts
 from multihead.text.marked import MarkedTokenizer
-from multihead.workflows.tasks.translation.data import mixed_counts
 
 WORDS = TokenizerSettings(kind="words", vocab_size=97)
 NUMBERS = {"eins": "one", "zwei": "two", "drei": "three", "vier": "four", "fünf": "five"}

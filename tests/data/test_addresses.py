@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from multihead import addresses
 from multihead.data import cache
 from multihead.data.prepare import prepare
-from multihead.disk import cache_root
 from multihead.errors import UserError
-from multihead.settings import DataSettings, TokenizerSettings
+from multihead.recipe.settings import DataSettings, TokenizerSettings
+from multihead.system import addresses
+from multihead.system.disk import cache_root
 from multihead.text.lines import read_lines
 
 fsspec = pytest.importorskip("fsspec")

@@ -12,7 +12,7 @@ from command_line import Captured, fail, run
 from multihead.data.cache import clear, entries
 from multihead.data.folders import read_locked
 from multihead.data.prepare import prepare
-from multihead.settings import DataSettings, TokenizerSettings
+from multihead.recipe.settings import DataSettings, TokenizerSettings
 
 DAY = 86400
 NAMES = ["0" * 32, "pictures-" + "1" * 32, "captions-" + "2" * 32]

@@ -14,12 +14,14 @@ from PIL import Image
 
 from multihead.data.checksums import NAME, DamagedError, check
 from multihead.data.hashes import contamination
-from multihead.data.packed import pack
-from multihead.data.pictures import captioned
-from multihead.data.pictures import prepare as pictures
-from multihead.data.texts import prepare_texts
-from multihead.settings.tasks import drawing, language, masked
-from multihead.settings.tasks import pictures as picture_settings
+from multihead.tasks.drawing import captioned
+from multihead.tasks.drawing import settings as drawing
+from multihead.tasks.language import settings as language
+from multihead.tasks.language.packed import pack
+from multihead.tasks.masked import settings as masked
+from multihead.tasks.masked.texts import prepare_texts
+from multihead.tasks.pictures import prepare as pictures
+from multihead.tasks.pictures import settings as picture_settings
 
 
 def silent(stage: str, done: int, total: int | None) -> None:

@@ -11,8 +11,8 @@ from multihead.data.pairs import read_marked_pairs, read_pairs
 from multihead.data.prepare import prepare
 from multihead.data.prepare_corpora import prepare_corpora
 from multihead.errors import UserError
+from multihead.recipe.settings import DataSettings, TokenizerSettings
 from multihead.run import Run
-from multihead.settings import DataSettings, TokenizerSettings
 from multihead.text.marked import MarkedTokenizer
 from multihead.text.symbols import STANDARD
 

@@ -6,9 +6,9 @@ import numpy as np
 from command_line import Captured, run
 from PIL import Image
 
-from multihead.data.pictures.coco import read_coco
-from multihead.data.pictures.coco_writing import ANNOTATIONS, coco_files
-from multihead.data.pictures.scenes import NAMES, Scene, SceneMaker, ShapeStencils
+from multihead.tasks.detection.coco import read_coco
+from multihead.tasks.detection.coco_writing import ANNOTATIONS, coco_files
+from multihead.tasks.detection.scenes import NAMES, Scene, SceneMaker, ShapeStencils
 
 EMPTY = Scene(np.zeros((3, 5, 7), np.uint8), np.zeros((0, 4), np.float32), np.zeros(0, np.int64))
 

@@ -8,7 +8,7 @@ import pytest
 from multihead.data.batches import BatchStream, PairList
 from multihead.data.marking import Marking
 from multihead.data.word_pairs import WordFinder, learned
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text.marked import MarkedTokenizer
 from multihead.text.symbols import PLACEHOLDERS, TERM, TERM_END, TERM_TARGET
 from multihead.text.tokenizer import Tokenizer

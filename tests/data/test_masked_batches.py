@@ -9,13 +9,14 @@ import pytest
 import torch
 
 from multihead.data.batches import PairList
-from multihead.data.masking import MaskedBatches
 from multihead.data.stream import StreamPosition
 from multihead.data.text_batches import TextsStream, as_input, labelled, lengths
-from multihead.data.texts import PreparedTexts, prepare_texts
 from multihead.errors import UserError
-from multihead.settings.tasks import classification, masked
-from multihead.text.masking import encode_masked, mask_id
+from multihead.tasks.classification import settings as classification
+from multihead.tasks.masked import settings as masked
+from multihead.tasks.masked.mask_tokens import encode_masked, mask_id
+from multihead.tasks.masked.masking import MaskedBatches
+from multihead.tasks.masked.texts import PreparedTexts, prepare_texts
 
 LINES = [
     f"the {name} number {n} is {'good' if n % 3 else 'bad'}" for n in range(97) for name in ("cat", "dog")
@@ -100,7 +101,7 @@ def test_a_class_that_training_does_not_have_is_refused(folder: Path) -> None:
 
 def test_texts_are_prepared_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = unlabelled(folder)
-    monkeypatch.setattr("multihead.data.texts._build", lambda *_: pytest.fail("built again"))
+    monkeypatch.setattr("multihead.tasks.masked.texts._build", lambda *_: pytest.fail("built again"))
     assert unlabelled(folder).fingerprint == first.fingerprint
 
 

@@ -8,7 +8,7 @@ from multihead.data.batches import BatchStream, PairList
 from multihead.data.directions import Directed, MixedStream
 from multihead.data.prepare import prepare
 from multihead.data.store import LINES, StoreWriter, TokenStore
-from multihead.settings import DataSettings, TokenizerSettings
+from multihead.recipe.settings import DataSettings, TokenizerSettings
 
 SYMBOLS = {"pad_id": 0, "bos_id": 2, "eos_id": 3, "batch_tokens": 97, "seed": 1}
 

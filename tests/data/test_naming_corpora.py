@@ -7,7 +7,7 @@ import pytest
 
 from multihead.data.corpora import basis, corpora, directions, symbols
 from multihead.errors import UserError
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
 
 ONE = 'source_language = "de"\ntarget_language = "en"\nsource = "a.de"\ntarget = "a.en"\n'
 

@@ -6,7 +6,7 @@ import pytest
 
 from multihead.data.marking import Marking
 from multihead.data.noising import Noise, misspelt
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from multihead.data import packed
-from multihead.data.packed import PackedText, pack
 from multihead.data.stream import StreamPosition
-from multihead.data.windows import WindowStream, evaluation_batches
 from multihead.errors import UserError
-from multihead.settings.tasks.language import DataSettings, TokenizerSettings
+from multihead.tasks.language import packed
+from multihead.tasks.language.packed import PackedText, pack
+from multihead.tasks.language.settings import DataSettings, TokenizerSettings
+from multihead.tasks.language.windows import WindowStream, evaluation_batches
 
 TEXT = "".join(f"line {number}\n" for number in range(211))
 

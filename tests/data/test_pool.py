@@ -11,7 +11,7 @@ from multihead.data import building
 from multihead.data.building import stored
 from multihead.data.pool import in_processes
 from multihead.errors import UserError
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text.cleaning import CleaningReport
 from multihead.text.training import train
 

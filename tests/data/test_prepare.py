@@ -8,9 +8,9 @@ from corpora import VALID, WORDS, Corpus, some_pairs, trained_on
 from multihead.data.hashes import contamination
 from multihead.data.prepare import prepare
 from multihead.errors import UserError
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
+from multihead.tasks.translation.vocabulary_line import vocabulary_line
 from multihead.text.training import train
-from multihead.workflows.tasks.translation.vocabulary_line import vocabulary_line
 
 
 def test_the_store_has_the_pairs_in_the_order_of_the_files(corpus: Corpus) -> None:

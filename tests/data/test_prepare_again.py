@@ -15,8 +15,8 @@ from corpora import VALID, WORDS, Corpus, some_pairs, trained_on
 from multihead.data.building import build
 from multihead.data.prepare import HELD_OUT, prepare
 from multihead.data.store import StoreWriter
-from multihead.disk import cache_root
 from multihead.errors import UserError
+from multihead.system.disk import cache_root
 
 
 def test_the_same_corpus_is_loaded_from_the_cache(corpus: Corpus, never_again: Callable[[], None]) -> None:

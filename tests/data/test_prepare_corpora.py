@@ -12,7 +12,7 @@ from multihead.data.directions import Directed, Joined, MixedStream
 from multihead.data.plan import batch_by_length
 from multihead.data.prepare_corpora import PreparedCorpora, prepare_corpora
 from multihead.errors import UserError
-from multihead.settings import DataSettings, TokenizerSettings
+from multihead.recipe.settings import DataSettings, TokenizerSettings
 
 CHARS = TokenizerSettings(kind="chars", vocab_size=400)
 

@@ -10,16 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multihead.data import key_values, same_words
-from multihead.data.question_windows import NONE, encode_question, windows
-from multihead.data.questions import in_windows, questions_of
 from multihead.data.text_batches import truncated
 from multihead.errors import UserError
-from multihead.settings.tasks import classification
-from multihead.settings.tasks.masked import TokenizerSettings
-from multihead.settings.tasks.spans import DataSettings
-from multihead.text.masking import learn
-from multihead.text.questions import Question
+from multihead.tasks.classification import same_words
+from multihead.tasks.classification import settings as classification
+from multihead.tasks.masked.mask_tokens import learn
+from multihead.tasks.masked.settings import TokenizerSettings
+from multihead.tasks.spans import key_values
+from multihead.tasks.spans.question_tables import Question
+from multihead.tasks.spans.question_windows import NONE, encode_question, windows
+from multihead.tasks.spans.questions import in_windows, questions_of
+from multihead.tasks.spans.settings import DataSettings
 from multihead.text.tokenizer import Tokenizer
 
 WORDS = [

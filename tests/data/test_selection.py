@@ -15,7 +15,7 @@ from multihead.data.hashes import are_in, count_in, first_occurrences, sentence_
 from multihead.data.selection import DROPPED, TRAIN, VALID, Selection, hold_out, select
 from multihead.data.vocabularies import evenly_spaced
 from multihead.errors import UserError
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
 
 Pair = tuple[str, str]
 hashes = st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 9), max_size=50)

@@ -16,7 +16,7 @@ from multihead.data.plan import first_of_shuffled, shuffled
 from multihead.data.selection import DROPPED, TRAIN, VALID, select
 from multihead.data.spool import HashSpool, UnmarkedHashes, counts
 from multihead.errors import UserError
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
 
 hashes = st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 9) | st.just(2**64 - 1), max_size=97)
 Pair = tuple[str, str]

@@ -4,7 +4,7 @@ import pytest
 
 from multihead.data import vocabularies
 from multihead.errors import UserError
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

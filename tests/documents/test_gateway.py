@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from multihead import documents
+from multihead.apps.serve import service
+from multihead.apps.serve.refusal import RefusedError
 from multihead.documents import bilingual, library
 from multihead.errors import UserError
-from multihead.serve import service
-from multihead.serve.refusal import RefusedError
 from multihead_documents import DocumentError
 from multihead_documents import open_document as open_with_library
 

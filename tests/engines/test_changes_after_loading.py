@@ -13,11 +13,11 @@ from torch.testing import assert_close
 
 from multihead.batch import Source
 from multihead.engines.choose import OWN_STEPS, LatestStepper
-from multihead.generation import Translator
 from multihead.models.transformer import Transformer
 from multihead.nn import FeedForward
+from multihead.recipe.settings import TokenizerSettings
 from multihead.search.consistency import example
-from multihead.settings import TokenizerSettings
+from multihead.tasks.translation.lines import Translator
 from multihead.text.training import train
 
 CPU = torch.device("cpu")

@@ -18,11 +18,10 @@ from small_transformer import BEGIN, END, PAD, UNKNOWN, VOCABULARY, attentions, 
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from multihead import native
+from multihead.apps.export.ctranslate2 import specification, verify
 from multihead.batch import Source
 from multihead.engines.choose import ENGINES, OWN_STEPS, EngineChoice, choose
 from multihead.errors import UserError
-from multihead.export.ctranslate2 import specification, verify
 from multihead.models.transformer import Transformer
 from multihead.nn import DotProductAttention, FeedForward, MultiHeadAttention, PostNorm, PreNorm
 from multihead.nn.feed_forward import ACTIVATIONS
@@ -33,6 +32,7 @@ from multihead.nn.score_functions import DotScore, ScoreFunction
 from multihead.nn.ssru import SSRU
 from multihead.search.beam import beam
 from multihead.search.request import LengthLimits
+from multihead.system import native
 
 CPU = torch.device("cpu")
 

@@ -13,7 +13,7 @@ from laying_out import lay_out
 from multihead.batch import Source
 from multihead.engines.native.cache import ALIGNED, NativeCache
 from multihead.models.transformer import Settings, Transformer
-from multihead.native_library import Array
+from multihead.system.native_library import Array
 
 pytestmark = pytest.mark.usefixtures("native_level", "fresh_memory_is_nan")
 

@@ -5,16 +5,16 @@ import pytest
 import torch
 from laying_out import noisy_transformer
 
-from multihead import native
-from multihead.attention_maps import record
 from multihead.data.batches import collate
 from multihead.description import EncoderDecoderSpec
 from multihead.engines.native.model import NativeModel
 from multihead.engines.native.source_attention import SourceAttention
 from multihead.engines.native.tensors import in_arrays
-from multihead.generation.native_translator import records
+from multihead.inspect.maps import record
 from multihead.models.transformer import Transformer
 from multihead.nn.description import describe
+from multihead.system import native
+from multihead.tasks.translation.lines.native_translator import records
 
 pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
 

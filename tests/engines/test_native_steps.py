@@ -5,12 +5,12 @@ import pytest
 import torch
 from laying_out import lay_out, noisy_transformer
 
-from multihead import native
 from multihead.batch import Source
 from multihead.engines.native.steps import NativeSteps
 from multihead.engines.transformer import LaidOutTransformer
 from multihead.errors import UserError
 from multihead.models.transformer import Transformer
+from multihead.system import native
 
 pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
 

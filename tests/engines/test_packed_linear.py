@@ -8,8 +8,8 @@ from torch.testing import assert_close
 
 from multihead.engines.native import packed_linear
 from multihead.engines.native.tensors import in_arrays
-from multihead.native import FORMATS
 from multihead.nn.description import describe_linear
+from multihead.system.native import FORMATS
 
 DTYPES = [torch.float32, torch.bfloat16, torch.int8]
 

@@ -6,7 +6,6 @@ import pytest
 import torch
 from laying_out import lay_out, noisy_transformer
 
-from multihead import native
 from multihead.batch import Source
 from multihead.engines.native import screen
 from multihead.errors import UserError
@@ -15,6 +14,7 @@ from multihead.search.beam import beam
 from multihead.search.constraints import Banned
 from multihead.search.greedy import greedy
 from multihead.search.request import LengthLimits
+from multihead.system import native
 
 PAD, BEGIN, END, VOCABULARY = 0, 2, 3, 2003
 DTYPES = [torch.float32, torch.bfloat16]

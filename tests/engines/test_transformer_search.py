@@ -5,7 +5,6 @@ import torch
 from laying_out import lay_out, noisy_transformer, walk
 from torch.testing import assert_close
 
-from multihead import native
 from multihead.batch import Source
 from multihead.engines.choose import LatestStepper
 from multihead.errors import UserError
@@ -13,6 +12,7 @@ from multihead.models.transformer import Transformer
 from multihead.search.beam import beam
 from multihead.search.greedy import greedy
 from multihead.search.request import LengthLimits
+from multihead.system import native
 
 pytestmark = pytest.mark.usefixtures("every_level")
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from exported_runs import sentences, translator_run
 
+from multihead.apps.export import argos, comparison, manifest
 from multihead.errors import UserError
-from multihead.export import argos, comparison, manifest
-from multihead.generation import Translator
+from multihead.tasks.translation.lines import Translator
 
 ctranslate2 = pytest.importorskip("ctranslate2", reason="the extra `export` is not installed")
 sentencepiece = pytest.importorskip("sentencepiece", reason="the extra `export` is not installed")

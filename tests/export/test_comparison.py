@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from multihead.apps.export import comparison, ctranslate2
+from multihead.apps.export.comparison import NAME, Agreement, _agreement, _faults, compare, sentences_of
 from multihead.errors import UserError
-from multihead.export import comparison, ctranslate2
-from multihead.export.comparison import NAME, Agreement, _agreement, _faults, compare, sentences_of
-from multihead.generation import Output, Translation, Translator
 from multihead.run import Run
+from multihead.tasks.translation.lines import Output, Translation, Translator
 
 RUN = Path(__file__).parents[1] / "fixtures" / "run-0.1.0"
 LINES = ["eins zwei drei", "", "vier"]

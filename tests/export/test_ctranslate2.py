@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import nn
 
+from multihead.apps.export.ctranslate2 import not_expressible, specification
 from multihead.batch import PairBatch, Source
 from multihead.errors import UserError
-from multihead.export.ctranslate2 import not_expressible, specification
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn.description import EncoderDecoderSpec, describe
 from multihead.nn.losses import objective

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from multihead.disk import MAX_BYTES
-from multihead.export import manifest
+from multihead.apps.export import manifest
+from multihead.system.disk import MAX_BYTES
 
 
 def test_files_larger_than_those_read_whole_are_checked(tmp_path: Path) -> None:

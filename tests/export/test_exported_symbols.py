@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from multihead.apps.export.ctranslate2 import specification
 from multihead.batch import PairBatch, Source
-from multihead.export.ctranslate2 import specification
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn.losses import objective
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text.marked import MarkedTokenizer
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train

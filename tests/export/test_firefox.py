@@ -12,20 +12,20 @@ import numpy as np
 import pytest
 import torch
 
+from multihead.apps.export import manifest
+from multihead.apps.export.firefox import VerificationReport, binary, export
+from multihead.apps.export.firefox.binary import Quantized
+from multihead.apps.export.firefox.exporting import FLOAT, INT8, VOCABULARY
+from multihead.apps.export.firefox.parameters import FirefoxVocabulary
+from multihead.apps.export.firefox.quantisation import saturation
+from multihead.apps.export.firefox.reference import EOS, FirefoxReference, longest_output
 from multihead.batch import PairBatch, Source
 from multihead.errors import UserError
-from multihead.export import manifest
-from multihead.export.firefox import VerificationReport, binary, export
-from multihead.export.firefox.binary import Quantized
-from multihead.export.firefox.exporting import FLOAT, INT8, VOCABULARY
-from multihead.export.firefox.parameters import FirefoxVocabulary
-from multihead.export.firefox.quantisation import saturation
-from multihead.export.firefox.reference import EOS, FirefoxReference, longest_output
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn.feed_forward import FeedForward
 from multihead.nn.losses import objective
+from multihead.recipe.settings import TokenizerSettings
 from multihead.run import Run
-from multihead.settings import TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

@@ -10,16 +10,17 @@ import pytest
 from exported_runs import other_run, sentences, translator_run
 from small_models import TEXT
 
+from multihead.apps import huggingface
+from multihead.apps.export import manifest
+from multihead.apps.huggingface import models as kinds
+from multihead.apps.huggingface import verification
+from multihead.apps.huggingface.importing import import_folder
 from multihead.cli import main
 from multihead.errors import UserError
-from multihead.export import manifest
-from multihead.generation import Translator
-from multihead.settings.tasks.masked import TokenizerSettings as MaskedSettings
-from multihead.text import lossless, masking
-from multihead.workflows import huggingface
-from multihead.workflows.huggingface import models as kinds
-from multihead.workflows.huggingface import verification
-from multihead.workflows.importing import import_folder
+from multihead.tasks.masked import mask_tokens as masking
+from multihead.tasks.masked.settings import TokenizerSettings as MaskedSettings
+from multihead.tasks.translation.lines import Translator
+from multihead.text import lossless
 
 transformers = pytest.importorskip("transformers", reason="the extra `export` is not installed")
 
@@ -163,7 +164,7 @@ def test_wrong_weights_are_found_before_the_folder_appears(
     with pytest.raises(UserError, match="does not import as the same model"):
         huggingface.export(run, tmp_path / "hf")
     monkeypatch.setattr(verification, "same_weights", lambda *_: None)
-    monkeypatch.setattr("multihead.workflows.huggingface.exporting.same_weights", lambda *_: None)
+    monkeypatch.setattr("multihead.apps.huggingface.exporting.same_weights", lambda *_: None)
     with pytest.raises(UserError, match="translations differ"):
         huggingface.export(run, tmp_path / "hf")
     assert not (tmp_path / "hf").exists()

@@ -13,12 +13,12 @@ import pytest
 import torch
 from exported_runs import sentences, translator_run
 
+from multihead.apps.export import comparison, manifest, onnx
+from multihead.apps.export.onnx import exporting, graphs, layers
 from multihead.cli import main
 from multihead.errors import UserError
-from multihead.export import comparison, manifest, onnx
-from multihead.export.onnx import exporting, graphs, layers
-from multihead.generation import Translator
 from multihead.nn import ssru
+from multihead.tasks.translation.lines import Translator
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="the extra `export` is not installed")
 library = pytest.importorskip("onnx", reason="the extra `export` is not installed")

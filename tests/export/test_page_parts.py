@@ -18,19 +18,19 @@ from live_pages import in_node, lines, page_parts, reversing, vocabulary
 from numpy.typing import NDArray
 from tokenizers import Tokenizer as Library
 
-from multihead import native
-from multihead.attention_maps import record
+from multihead.apps.export.page import PageParts
+from multihead.apps.export.page.exporting import ENGINE
+from multihead.apps.export.page.reference import LEVEL, PageReference
 from multihead.batch import PairBatch, Source
 from multihead.errors import UserError
-from multihead.export.page import PageParts
-from multihead.export.page.exporting import ENGINE
-from multihead.export.page.reference import LEVEL, PageReference
+from multihead.inspect.maps import record
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn import DecoderLayer
 from multihead.nn.description import EncoderDecoderSpec, describe
 from multihead.nn.feed_forward import FeedForward
+from multihead.recipe.settings import SearchSettings
 from multihead.search.request import LengthLimits
-from multihead.settings import SearchSettings
+from multihead.system import native
 from multihead.text.tokenizer import Tokenizer
 
 needs_native = pytest.mark.skipif(

@@ -8,9 +8,9 @@ import torch
 from live_pages import in_node, lines, page_parts, reversing, vocabulary
 from live_texts import HARD, unicode_lines
 
-from multihead import native
-from multihead.export.page.reference import LEVEL
-from multihead.generation import Translator
+from multihead.apps.export.page.reference import LEVEL
+from multihead.system import native
+from multihead.tasks.translation.lines import Translator
 
 needs_native = pytest.mark.skipif(
     LEVEL not in native.LEVELS, reason="the native kernels are not compiled here"

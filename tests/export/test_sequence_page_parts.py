@@ -13,15 +13,15 @@ from live_sequences import classifier, masked, masked_page, picture_page, vocabu
 from live_texts import HARD
 from PIL import Image
 
-from multihead.attention_maps import record_sequence
-from multihead.data.pictures.opening import Form, fitted
+from multihead.apps.export.page.sequence_reference import masked_logits, model_logits, picture_logits
+from multihead.data.images.opening import Form, fitted
 from multihead.errors import UserError
-from multihead.export.page.sequence_reference import masked_logits, model_logits, picture_logits
-from multihead.generation.mask_filler import MaskFiller
+from multihead.inspect.maps import record_sequence
 from multihead.models.bert import BERT
 from multihead.nn.description import MaskedSpec, PictureSpec, describe
 from multihead.nn.feed_forward import FeedForward
-from multihead.text.masking import encode_masked
+from multihead.tasks.masked.mask_filler import MaskFiller
+from multihead.tasks.masked.mask_tokens import encode_masked
 from multihead.text.tokenizer import Tokenizer
 
 TOLERANCES = [(True, 1e-5), (False, 0.03)]

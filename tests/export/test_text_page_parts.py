@@ -9,9 +9,9 @@ import torch
 from live_pages import in_node
 from live_texts import HARD, TEXT, gpt, lossless, parts_of, unicode_lines
 
-from multihead.attention_maps import record_sequence
+from multihead.apps.export.page.text_reference import logits
 from multihead.errors import UserError
-from multihead.export.page.text_reference import logits
+from multihead.inspect.maps import record_sequence
 from multihead.models.gpt import GPT
 from multihead.nn.description import CausalSpec, describe
 from multihead.nn.feed_forward import FeedForward

@@ -8,13 +8,13 @@ import pytest
 import torch
 from gru import Gru
 
-from multihead.attention_maps import record
 from multihead.data.batches import collate
 from multihead.errors import UserError
-from multihead.generation import Translator
-from multihead.generation.coverage import LEAST, coverage
+from multihead.inspect.maps import record
 from multihead.models import gnmt, seq2seq, transformer
-from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
+from multihead.tasks.translation.lines import Translator
+from multihead.tasks.translation.lines.coverage import LEAST, coverage
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

@@ -10,11 +10,11 @@ from PIL import Image
 from small_models import image_classifier, text_classifier
 from torch import Tensor, nn
 
-from multihead.generation.detector import Detector
-from multihead.generation.rows_alone import RowsAlone
+from multihead.batch import Input
 from multihead.models import detr
 from multihead.nn import FeedForward
-from multihead.text_batch import Input
+from multihead.tasks.detection.detector import Detector
+from multihead.tasks.rows_alone import RowsAlone
 
 
 class OverTheBatch(FeedForward):

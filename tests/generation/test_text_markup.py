@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from multihead.generation.tag_alignment import as_wholes
-from multihead.generation.tag_placement import with_tags
-from multihead.generation.text_layout import PlacedTag, Unit, laid_out
 from multihead.markup import Markup, Piece, Tag, nested
+from multihead.tasks.translation.texts.tag_alignment import as_wholes
+from multihead.tasks.translation.texts.tag_placement import with_tags
+from multihead.tasks.translation.texts.text_layout import PlacedTag, Unit, laid_out
 
 OPEN, CLOSE = Tag("1", "open"), Tag("1", "close")
 OTHER, OTHER_END = Tag("2", "open"), Tag("2", "close")

@@ -7,14 +7,14 @@ import pytest
 from scripted_translator import Script, ScriptedTranslator
 
 from multihead.errors import UserError
-from multihead.generation.confidence import LOW, Calibration
-from multihead.generation.sentence_search import UNFAMILIAR
-from multihead.generation.tag_alignment import Weights
-from multihead.generation.tag_placement import with_tags
-from multihead.generation.text_layout import Span, laid_out
-from multihead.generation.text_translator import TextTranslator
 from multihead.markup import Markup, Tag, nested
-from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
+from multihead.tasks.translation.texts.confidence import LOW, Calibration
+from multihead.tasks.translation.texts.sentence_search import UNFAMILIAR
+from multihead.tasks.translation.texts.tag_alignment import Weights
+from multihead.tasks.translation.texts.tag_placement import with_tags
+from multihead.tasks.translation.texts.text_layout import Span, laid_out
+from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text import symbols
 from multihead.text.casing import Casing
 from multihead.text.placeholders import find_tags

@@ -7,14 +7,14 @@ import torch
 from gru import Gru
 from torch import Tensor, nn
 
-from multihead import native
 from multihead.errors import UserError
-from multihead.generation import Translator
 from multihead.models.transformer import Settings as TransformerSettings
 from multihead.models.transformer import Transformer
 from multihead.recipe import load, with_horizon
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.run import Run
-from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.system import native
+from multihead.tasks.translation.lines import Translator
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

@@ -2,9 +2,9 @@ import pytest
 import torch
 from gru import Gru
 
-from multihead.generation import Translator
-from multihead.generation.unknown import replacement_words
-from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
+from multihead.tasks.translation.lines import Translator
+from multihead.tasks.translation.lines.unknown import replacement_words
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

@@ -3,9 +3,9 @@
 import numpy as np
 from PIL import Image
 
-from multihead.generation.detector import DetectedObject
-from multihead.inspect.detection_inspection import DetectionInspection
-from multihead.workflows.tasks.detection.inspection import page_of
+from multihead.tasks.detection.attention import DetectionInspection
+from multihead.tasks.detection.detector import DetectedObject
+from multihead.tasks.detection.inspection import page_of
 
 CAT = DetectedObject("<b>cat", 0.93, (10, 10, 60, 50))
 

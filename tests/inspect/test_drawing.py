@@ -8,13 +8,13 @@ import pytest
 import small_models
 from PIL import Image
 
-from multihead.attention_maps import AlignmentHead
 from multihead.errors import UserError
-from multihead.inspect.drawing_inspection import inspect_drawing
+from multihead.inspect.maps import AlignmentHead
 from multihead.inspect.page import PageOptions
-from multihead.inspect.page import drawing as drawing_page
-from multihead.inspect.page.drawing import explore_drawing
-from multihead.settings.tasks.drawing import SearchSettings
+from multihead.tasks.drawing import page as drawing_page
+from multihead.tasks.drawing.attention import inspect_drawing
+from multihead.tasks.drawing.page import explore_drawing
+from multihead.tasks.drawing.settings import SearchSettings
 
 CAPTION = "a large green circle"
 TEXT, N = 11, 49

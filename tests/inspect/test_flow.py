@@ -6,19 +6,21 @@ import pytest
 import small_models
 import torch
 from gru import Gru
+from multihead.tasks.language.attention import inspect_text
+from multihead.tasks.masked.attention import inspect_masked_text
 from small_translators import recurrent_translator, small_translator
 from torch import nn
 
-from multihead.attention_maps import record
 from multihead.batch import PairBatch
 from multihead.data.batches import collate
-from multihead.generation import Translator
-from multihead.inspect.page import explore, explore_text
+from multihead.inspect.maps import record
+from multihead.inspect.page import explore_text
 from multihead.inspect.page.flow import flow, units
 from multihead.inspect.page.kinds import BIDIRECTIONAL, CAUSAL
-from multihead.inspect.recording import pair
-from multihead.inspect.text_inspection import inspect_masked_text, inspect_text
 from multihead.models import conv_s2s, vit
+from multihead.tasks.translation.attention import pair
+from multihead.tasks.translation.lines import Translator
+from multihead.tasks.translation.page import explore
 
 SOURCE, TARGET = "zwei Hunde laufen .", "two dogs run ."
 Json = dict[str, Any]

@@ -10,11 +10,11 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from multihead.attention_maps import Alignment, TokenLabel
-from multihead.attention_maps.alignment import CAUTION
 from multihead.errors import UserError
 from multihead.inspect import figures, fonts, heatmap
 from multihead.inspect.figures import visible
+from multihead.inspect.maps import Alignment, TokenLabel
+from multihead.inspect.maps.alignment import CAUTION
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOW = "Attention over the source, layer 2 of 3, mean of 5 heads."

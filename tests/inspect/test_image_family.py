@@ -8,12 +8,12 @@ import pytest
 import torch
 from PIL import Image
 
-from multihead import models
 from multihead.errors import UserError
-from multihead.generation.picture_classifier import PictureClassifier
-from multihead.inspect.image_inspection import inspect_image
 from multihead.inspect.page import make_page
-from multihead.inspect.page.image import explore_image
+from multihead.recipe import model_kinds
+from multihead.tasks.pictures.attention import inspect_image
+from multihead.tasks.pictures.page import explore_image
+from multihead.tasks.pictures.picture_classifier import PictureClassifier
 
 SIZES: dict[str, Any] = {"picture_size": 15, "channels": 3, "classes": 2, "class_names": ["cat", "dog"]}
 WIDTHS: dict[str, Any] = {"d_model": 12, "d_ff": 23, "num_layers": 2, "num_heads": 3}
@@ -28,7 +28,7 @@ def picture(tmp_path: Path) -> Path:
 
 def classifier(kind: str, **given: object) -> PictureClassifier:
     torch.manual_seed(11)
-    module = models.load(kind)
+    module = model_kinds.load(kind)
     return PictureClassifier(
         module.Model(module.Settings.model_validate({**SIZES, **given})), device=torch.device("cpu")
     )

@@ -9,11 +9,11 @@ import pytest
 from PIL import Image
 from small_models import image_classifier
 
-from multihead.attention_maps import AlignmentHead
 from multihead.errors import UserError
-from multihead.inspect.image_inspection import inspect_image
+from multihead.inspect.maps import AlignmentHead
 from multihead.inspect.page import PageOptions, make_page
-from multihead.inspect.page.image import explore_image, patch_distances
+from multihead.tasks.pictures.attention import inspect_image
+from multihead.tasks.pictures.page import explore_image, patch_distances
 
 
 @pytest.fixture

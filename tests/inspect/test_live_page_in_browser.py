@@ -10,7 +10,7 @@ import pytest
 from browser import open_browser
 from live_pages import lines, page_parts, reversing, vocabulary
 
-from multihead.export.page import PageParts
+from multihead.apps.export.page import PageParts
 from multihead.inspect.live import PageBlocks, assemble
 from multihead.text.tokenizer import Tokenizer
 

@@ -12,10 +12,10 @@ from browser import open_browser
 from live_sequences import NAMES, classifier, masked, masked_page, picture_page, vocabulary
 from PIL import Image
 
-from multihead.export.page import PageParts
-from multihead.generation.mask_filler import MaskFiller
-from multihead.generation.picture_classifier import PictureClassifier
+from multihead.apps.export.page import PageParts
 from multihead.inspect.live import PageBlocks, assemble
+from multihead.tasks.masked.mask_filler import MaskFiller
+from multihead.tasks.pictures.picture_classifier import PictureClassifier
 
 
 @pytest.fixture(scope="module")

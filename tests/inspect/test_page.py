@@ -15,20 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_translators import HOSTILE, hostile, small_translator
 
-from multihead.attention_maps import AlignmentHead
 from multihead.errors import UserError
-from multihead.generation import Translator
-from multihead.inspect.page import (
-    Exploration,
-    equation,
-    explore,
-    html,
-    make_page,
-    numbers_as_json,
-    packing,
-    translation,
-)
-from multihead.inspect.page.translation import MAX_TOKENS
+from multihead.inspect.maps import AlignmentHead
+from multihead.inspect.page import equation, html, make_page, packing
+from multihead.tasks.translation import page as translation
+from multihead.tasks.translation.lines import Translator
+from multihead.tasks.translation.page import MAX_TOKENS, Exploration, explore, numbers_as_json
 
 
 @pytest.fixture(scope="module")

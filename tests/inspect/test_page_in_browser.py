@@ -13,8 +13,8 @@ import pytest
 from browser import PageInBrowser, open_browser
 from small_translators import HOSTILE, hostile, recurrent_translator, small_translator
 
-from multihead.attention_maps import AlignmentHead, align
-from multihead.inspect.page import Exploration, explore
+from multihead.inspect.maps import AlignmentHead, align
+from multihead.tasks.translation.page import Exploration, explore
 
 
 @pytest.fixture(scope="module")

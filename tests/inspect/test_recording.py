@@ -8,12 +8,12 @@ import torch
 from gru import Gru
 from torch import nn
 
-from multihead.attention_maps import align
 from multihead.errors import UserError
-from multihead.generation import Translator
-from multihead.inspect import inspect_sentence, record_sentence
+from multihead.inspect.maps import align
 from multihead.models.transformer import Settings, Transformer
-from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
+from multihead.tasks.translation.attention import inspect_sentence, record_sentence
+from multihead.tasks.translation.lines import Translator
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

@@ -10,8 +10,8 @@ import pytest
 from reports import a_comparison, hostile_comparison
 from small_translators import HOSTILE
 
-from multihead.attention_maps import Alignment
-from multihead.attention_maps.tokens import TokenLabel
+from multihead.inspect.maps import Alignment
+from multihead.inspect.maps.tokens import TokenLabel
 from multihead.inspect.report import compare_page
 from multihead.inspect.report.curves import of_one, overlaid
 from multihead.inspect.report.lines import COLOURS, MAX_POINTS, Series, colour, line_chart

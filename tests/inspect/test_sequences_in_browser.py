@@ -10,18 +10,20 @@ import numpy as np
 import pytest
 import small_models
 from browser import PageInBrowser, open_browser
+from multihead.tasks.language.attention import inspect_text
+from multihead.tasks.masked.attention import inspect_masked_text
 from PIL import Image
 from small_translators import HOSTILE
 
-from multihead.attention_maps import align_self
-from multihead.attention_maps.alignment import AlignmentHead
-from multihead.inspect.drawing_inspection import inspect_drawing
-from multihead.inspect.image_inspection import ImageInspection, inspect_image
+from multihead.inspect.maps import align_self
+from multihead.inspect.maps.alignment import AlignmentHead
 from multihead.inspect.page import PageOptions, SequenceExploration, explore_text
-from multihead.inspect.page.drawing import explore_drawing
-from multihead.inspect.page.image import explore_image
 from multihead.inspect.page.kinds import BIDIRECTIONAL, CAUSAL
-from multihead.inspect.text_inspection import TextInspection, inspect_masked_text, inspect_text
+from multihead.inspect.text_inspection import TextInspection
+from multihead.tasks.drawing.attention import inspect_drawing
+from multihead.tasks.drawing.page import explore_drawing
+from multihead.tasks.pictures.attention import ImageInspection, inspect_image
+from multihead.tasks.pictures.page import explore_image
 
 Opened = Callable[[SequenceExploration], PageInBrowser]
 

@@ -7,15 +7,17 @@ import numpy as np
 import pytest
 import small_models
 import torch
+from multihead.tasks.classification.attention import inspect_classification
+from multihead.tasks.language.attention import inspect_text
+from multihead.tasks.masked.attention import inspect_masked_text
 
 from multihead.errors import UserError
-from multihead.generation.text_generator import TextGenerator
 from multihead.inspect import text_inspection
 from multihead.inspect.page import PageOptions, explore_text, make_page, sequence
 from multihead.inspect.page.kinds import BIDIRECTIONAL, CAUSAL
 from multihead.inspect.page.sequence import SequenceExploration
-from multihead.inspect.text_inspection import inspect_classification, inspect_masked_text, inspect_text
 from multihead.models import gpt
+from multihead.tasks.language.text_generator import TextGenerator
 from multihead.text import lossless
 
 

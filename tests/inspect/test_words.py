@@ -15,8 +15,8 @@ from multihead.inspect.page import kinds
 from multihead.inspect.report.markup import tag
 from multihead.inspect.report.words import known, say
 from multihead.inspect.text_inspection import BEYOND_LIMIT
+from multihead.recipe import tasks
 from multihead.run.environment import environment
-from multihead.settings import tasks
 from multihead.text.cleaning import Reason
 
 INSPECT = Path(korean.__file__).parent
@@ -117,7 +117,7 @@ def test_both_languages_of_a_text_have_the_same_values(words: dict[str, str]) ->
 def from_elsewhere() -> set[str]:
     """Return the names of facts that a report shows: tasks, units, reasons of cleaning, the machine."""
     names = {module.name for module in pkgutil.iter_modules(tasks.__path__)}
-    units = {tasks.speed_unit(name) for name in names}
+    units = {tasks.get_task(name).speed_unit for name in names}
     machine = {name.replace("_", " ").replace("gib", "(GiB)") for name in environment()["machine"]} - {"gpus"}
     return names | units | machine | set(get_args(Reason)) | {"pairs", "texts", "products"}
 

@@ -9,13 +9,13 @@ from torch.testing import assert_close
 from transformers import BertConfig, BertForPreTraining
 
 from multihead import recipe as recipes
+from multihead.apps.huggingface.foreign import bert
+from multihead.batch import Input, MaskedBatch
 from multihead.models.bert import BERT, Settings
 from multihead.models.bert_classifier import BERTClassifier
 from multihead.models.bert_classifier import Settings as ClassifierSettings
-from multihead.settings.tasks.classification import TrainingSettings
-from multihead.text_batch import Input, MaskedBatch
+from multihead.tasks.classification.settings import TrainingSettings
 from multihead.training import optimizers
-from multihead.workflows.foreign import bert
 
 V, D, H, D_FF, LAYERS, LONGEST = 41, 22, 2, 31, 3, 17
 SIZES = {

@@ -8,11 +8,11 @@ from hugging_face import as_ours
 from torch.testing import assert_close
 from transformers import BertConfig, BertForQuestionAnswering, BertForSequenceClassification
 
+from multihead.apps.huggingface.foreign import bert
+from multihead.batch import Input, SpanBatch
 from multihead.models import bert_classifier, bert_spans
 from multihead.models.bert import BERT
 from multihead.models.bert_spans import best_spans, inside_text, span_loss
-from multihead.text_batch import Input, SpanBatch
-from multihead.workflows.foreign import bert
 
 V, D, N = 41, 22, 13
 CONFIG: dict[str, Any] = {

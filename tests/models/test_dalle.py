@@ -6,10 +6,10 @@ from pydantic import ValidationError
 from torch.testing import assert_close
 
 from multihead.batch import CaptionBatch
-from multihead.generation.image_generator import guide
 from multihead.models.dalle import DALLE, Settings
 from multihead.models.dalle.dvae import DiscreteVAE, kl_to_uniform, kl_weight, temperature
 from multihead.nn.losses import objective
+from multihead.tasks.drawing.image_generator import guide
 
 B, SIZE, TEXT, V, CODES = 5, 12, 7, 11, 13
 GRID = SIZE // 4

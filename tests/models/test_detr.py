@@ -9,11 +9,11 @@ import torch
 pytest.importorskip("scipy", reason="the extra [detect] is not installed")
 
 from multihead.batch import SceneBatch
-from multihead.data.pictures.objects import GeneratedScenes, SceneBatches
-from multihead.data.pictures.scenes import SceneMaker, ShapeStencils
 from multihead.models import conv_detector, detr
 from multihead.nn.boxes import edges
 from multihead.nn.set_loss import set_loss
+from multihead.tasks.detection.objects import GeneratedScenes, SceneBatches
+from multihead.tasks.detection.scenes import SceneMaker, ShapeStencils
 
 SIZES: dict[str, Any] = {
     "picture_size": 32,

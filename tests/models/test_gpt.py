@@ -10,10 +10,10 @@ from torch.testing import assert_close
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from multihead import recipe as recipes
+from multihead.apps.huggingface.foreign import gpt2
 from multihead.batch import Source, TextBatch
 from multihead.models.gpt import GPT, Settings
 from multihead.nn import masks
-from multihead.workflows.foreign import gpt2
 
 V, CONTEXT, D, H, LAYERS = 37, 13, 22, 2, 3
 

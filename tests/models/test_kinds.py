@@ -2,8 +2,7 @@
 
 import pytest
 
-from multihead import models
-from multihead.settings import tasks
+from multihead.recipe import model_kinds, tasks
 
 
 @pytest.mark.parametrize(
@@ -11,4 +10,4 @@ from multihead.settings import tasks
     [("transformer", "tokens"), ("gpt", "tokens"), ("vit", "images"), ("dalle", "images")],
 )
 def test_speed_is_reported_in_the_tasks_unit(kind: str, what: str) -> None:
-    assert tasks.speed_unit(models.task(kind)) == what
+    assert tasks.get_task(model_kinds.task(kind)).speed_unit == what

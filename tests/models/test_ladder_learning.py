@@ -9,11 +9,11 @@ import pytest
 import torch
 from backwards import BOS, EOS, FIRST, PAD
 
-from multihead import models
-from multihead.attention_maps import record
 from multihead.batch import PairBatch
 from multihead.data.batches import collate
+from multihead.inspect.maps import record
 from multihead.nn.losses import objective
+from multihead.recipe import model_kinds
 from multihead.search.beam import beam
 from multihead.search.request import LengthLimits
 
@@ -52,7 +52,7 @@ def backwards(sources: list[list[int]]) -> PairBatch:
 def learned(name: str) -> Any:
     """The trained model, cached."""
     kind, steps, given = LEARNERS[name]
-    module, chance = models.load(kind), random.Random(2)
+    module, chance = model_kinds.load(kind), random.Random(2)
     torch.manual_seed(1)
     model = module.Model(module.Settings.model_validate({"source_vocab": V, "target_vocab": V, **given}))
     optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98))

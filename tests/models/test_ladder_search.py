@@ -4,16 +4,16 @@ import pytest
 import torch
 from ladder import EVERY, SIZES, VARIANTS, V, model_of, pairs
 
-from multihead import models
-from multihead.attention_maps import record
 from multihead.batch import PairBatch, Source
 from multihead.data.batches import collate
-from multihead.generation import Translator
+from multihead.inspect.maps import record
+from multihead.recipe import model_kinds
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.search.beam import beam
 from multihead.search.ensemble import Ensemble
 from multihead.search.hypotheses import Hypothesis
 from multihead.search.request import LengthLimits
-from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.tasks.translation.lines import Translator
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 
@@ -101,7 +101,7 @@ def tokenizer() -> Tokenizer:
 
 @pytest.mark.parametrize("kind", SIZES)
 def test_it_translates_and_scores_lines(kind: str, tokenizer: Tokenizer) -> None:
-    module, V = models.load(kind), tokenizer.vocab_size
+    module, V = model_kinds.load(kind), tokenizer.vocab_size
     settings = module.Settings.model_validate({"source_vocab": V, "target_vocab": V} | SIZES[kind])
     torch.manual_seed(1)
     translator = Translator(

@@ -5,11 +5,10 @@ import torch
 from ladder import V, model_of, pairs
 from torch.testing import assert_close
 
-from multihead import models
 from multihead.errors import UserError
 from multihead.models.seq2seq import reversed_within
 from multihead.models.transformer import Settings, Transformer
-from multihead.recipe import load
+from multihead.recipe import load, model_kinds
 
 
 @pytest.mark.parametrize(
@@ -52,12 +51,12 @@ def test_nonsense_is_refused(recipe: str, key: str, value: str, said: str) -> No
 @pytest.mark.parametrize("kind", ["seq2seq", "rnn_attention", "conv_s2s"])
 def test_a_tied_model_needs_one_vocabulary(kind: str) -> None:
     with pytest.raises(ValueError, match='tied = "all" needs one vocabulary, not two of 11 and 13'):
-        models.load(kind).Settings(source_vocab=11, target_vocab=13, tied="all")
+        model_kinds.load(kind).Settings(source_vocab=11, target_vocab=13, tied="all")
 
 
 @pytest.mark.parametrize("kind", ["seq2seq", "rnn_attention", "conv_s2s"])
 def test_the_papers_model_is_the_default_and_takes_no_memory_on_the_meta_device(kind: str) -> None:
-    module = models.load(kind)
+    module = model_kinds.load(kind)
     with torch.device("meta"):
         model = module.Model(module.Settings())
     assert {parameter.device.type for parameter in model.parameters()} == {"meta"}
@@ -79,7 +78,7 @@ def test_the_recipes_have_equal_sizes_and_the_tutorials_have_theirs(
 ) -> None:
     chosen = load(recipe)
     sizes = {"source_vocab": vocabularies[0], "target_vocab": vocabularies[1]}
-    module = models.load(chosen.kind)
+    module = model_kinds.load(chosen.kind)
     with torch.device("meta"):
         model = module.Model(module.Settings.model_validate(chosen.model.model_dump() | sizes))
     assert sum(parameter.numel() for parameter in model.parameters()) / 1e6 == pytest.approx(

@@ -8,14 +8,13 @@ from pydantic import ValidationError
 from torch.testing import assert_close
 
 from multihead import recipe as recipes
-from multihead.batch import Source
+from multihead.batch import Input, Source
 from multihead.models import bert, bert_classifier, gpt, vit
 from multihead.nn import MultiHeadAttention
 from multihead.nn.bands import CausalAttention
 from multihead.nn.linformer import LinformerAttention
 from multihead.nn.reversible import ChunkedFeedForward, ReversibleStack
 from multihead.nn.window import WindowAttention
-from multihead.text_batch import Input
 
 V, N = 31, 43
 SIZES: dict[str, Any] = {"vocab_size": V, "d_model": 12, "num_layers": 3, "num_heads": 3}

@@ -5,8 +5,8 @@ import torch
 import torch.nn.functional as F
 
 from multihead import recipe as recipes
+from multihead.apps.corpus.distilling import STUDENTS
 from multihead.models.transformer import Settings, Transformer
-from multihead.workflows.distilling import STUDENTS
 
 
 def similarity(name: str, **changed: object) -> float:

@@ -6,9 +6,9 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from multihead import models
 from multihead import recipe as recipes
 from multihead.batch import PictureBatch
+from multihead.recipe import model_kinds
 
 B, SIZE, CLASSES = 5, 12, 7
 ENCODER: dict[str, Any] = {"d_model": 24, "d_ff": 17, "num_layers": 2, "num_heads": 3}
@@ -31,7 +31,7 @@ EVERY = pytest.mark.parametrize("name", FAMILY)
 
 def made(name: str, **changed: object) -> Any:
     kind, given = FAMILY[name]
-    module = models.load(kind)
+    module = model_kinds.load(kind)
     torch.manual_seed(1)
     model = module.Model(module.Settings.model_validate({**SIZES, **given, **changed}))
     torch.nn.init.normal_(model.classifier.weight)
@@ -85,7 +85,7 @@ def test_fewer_patches_are_read_in_training_alone() -> None:
 def test_the_recipe_for_fashion_mnist_has_at_most_a_million_parameters() -> None:
     for name in ("cct-fashion", "convnet-fashion"):
         recipe = recipes.load(name)
-        module = models.load(str(recipe.values()["model.kind"]))
+        module = model_kinds.load(str(recipe.values()["model.kind"]))
         sizes = {"picture_size": 28, "channels": 1, "classes": 10}
         model = module.Model(recipe.model.model_copy(update=sizes))
         assert sum(parameter.numel() for parameter in model.parameters()) <= 1_000_000
@@ -103,4 +103,4 @@ def test_the_recipe_for_fashion_mnist_has_at_most_a_million_parameters() -> None
 )
 def test_contradicting_settings_are_refused(kind: str, changes: dict[str, object], fact: str) -> None:
     with pytest.raises(ValidationError, match=fact):
-        models.load(kind).Settings.model_validate({**SIZES, **ENCODER, **changes})
+        model_kinds.load(kind).Settings.model_validate({**SIZES, **ENCODER, **changes})

@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.autograd import gradcheck
 from torch.testing import assert_close
 
-from multihead import native
 from multihead.nn import DotProductAttention, attention, masks, ops
 from multihead.nn.attention import attention_weights
+from multihead.system import native
 
 B, H, Q, K, D_K, D_V = 2, 3, 5, 7, 11, 13
 

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from multihead import native
 from multihead.nn.kernels import byte_products
 from multihead.nn.kernels.byte_products import ByteProducts, int8_training, multiply, packed
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
 from multihead.nn.kernels.stacked_linear import products_for
 from multihead.nn.modules import Linear, all_linear
+from multihead.system import native
 
 N, D, E = 101, 67, 131
 FORMATS = st.sampled_from([torch.float32, torch.bfloat16])

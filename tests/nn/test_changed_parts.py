@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from torch.nn.utils import prune
 from torch.testing import assert_close
 
-from multihead import native
 from multihead.models.transformer import Transformer
 from multihead.nn import ops
 from multihead.nn.modules import Dropout, LayerNorm, Linear
+from multihead.system import native
 
 PARTS = {"norm": LayerNorm, "linear layer": Linear, "dropout": Dropout}
 

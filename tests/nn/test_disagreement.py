@@ -11,13 +11,13 @@ from torch import Tensor
 from torch.autograd import gradcheck
 from torch.testing import assert_close
 
-from multihead import native
 from multihead.batch import PairBatch
 from multihead.data.batches import collate
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn.kernels import linear_cross_entropy as kernel
 from multihead.nn.kernels.disagreement import disagreement
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy, r_drop_cross_entropy
+from multihead.system import native
 
 LEVELS = pytest.mark.parametrize("level", ["", *native.LEVELS])
 

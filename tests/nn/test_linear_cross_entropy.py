@@ -11,10 +11,10 @@ from torch import Tensor
 from torch.autograd import gradcheck
 from torch.testing import assert_close
 
-from multihead import native
 from multihead.nn.kernels import linear_cross_entropy as kernel
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy, r_drop_cross_entropy
 from multihead.nn.losses import smoothed_cross_entropy
+from multihead.system import native
 
 N, D, V = 17, 5, 13
 

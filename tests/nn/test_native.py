@@ -9,7 +9,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from multihead import native
 from multihead.nn import attention, masks, ops
 from multihead.nn.kernels import short_attention
 from multihead.nn.kernels.additive_score import additive_scores
@@ -17,6 +16,7 @@ from multihead.nn.kernels.byte_dropout import byte_dropout
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
 from multihead.nn.losses import smoothed_cross_entropy
 from multihead.nn.ops import layer_norm, relu, residual_norm, residual_sum
+from multihead.system import native
 
 pytestmark = pytest.mark.usefixtures("native_level")
 

@@ -7,7 +7,7 @@ from unittest import mock
 import pytest
 import torch
 
-from multihead import native, native_library
+from multihead.system import native, native_library
 
 pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
 

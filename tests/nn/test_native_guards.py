@@ -9,13 +9,13 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from multihead import native
 from multihead.engines.native.packed_linear import PackedLinear
 from multihead.nn.kernels import short_attention
 from multihead.nn.kernels.additive_score import additive_scores
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
 from multihead.nn.ops import relu, residual_norm
 from multihead.search.distribution import largest, log_normaliser
+from multihead.system import native
 
 pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
 

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from multihead import native
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy, r_drop_cross_entropy
 from multihead.nn.kernels.sampled_gradient import sampling
+from multihead.system import native
 
 N, D, LARGE, SMALL = 5, 7, 2053, 2039
 GRAIN = 2**-8

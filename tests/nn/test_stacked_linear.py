@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from multihead import native
 from multihead.nn import MultiHeadAttention
 from multihead.nn.feed_forward import FeedForward
 from multihead.nn.kernels import stacked_linear as kernel
@@ -15,6 +14,7 @@ from multihead.nn.kernels.bf16_products import weight_gradient
 from multihead.nn.kernels.short_attention import laid_out_like
 from multihead.nn.kernels.stacked_linear import concatenated, products_for, stacked_linear
 from multihead.nn.modules import Linear, all_linear
+from multihead.system import native
 
 B, N, D = 5, 31, 67
 

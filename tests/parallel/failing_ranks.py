@@ -4,8 +4,8 @@ import os
 import signal
 import time
 
-from multihead import parallel
 from multihead.errors import UserError
+from multihead.system import parallel
 
 
 def one_dies() -> None:

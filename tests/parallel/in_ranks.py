@@ -8,9 +8,9 @@ import torch
 from backwards import Silent, fit, training_in
 from torch import Tensor, nn
 
-from multihead import parallel
 from multihead.errors import UserError
 from multihead.run import Run
+from multihead.system import parallel
 from multihead.training.reduction import Reduction
 
 SHARDS = 5

@@ -10,8 +10,8 @@ import torch
 from backwards import Silent, fit, mean_loss, pairs_of, small_transformer, strings, training_in
 from torch import nn
 
-from multihead import native, parallel
 from multihead.models.transformer import Transformer
+from multihead.system import native, parallel
 from multihead.training import Training, Validation
 
 SETTINGS: dict[str, object] = {

@@ -8,9 +8,10 @@ import torch
 from backwards import fit, small_transformer, training_in
 from torch import Tensor, nn
 
-from multihead import parallel, recipe
+from multihead import recipe
 from multihead.errors import UserError
 from multihead.models.transformer import Transformer
+from multihead.system import parallel
 from multihead.workflows.same_start import recipe_of_first
 
 

@@ -12,11 +12,11 @@ from in_sharded_ranks import SETTINGS, model, trained
 from ranks import Ranks
 from torch import nn
 
-from multihead import parallel
 from multihead.errors import UserError
 from multihead.nn import FeedForward
+from multihead.recipe.settings import TrainingSettings
 from multihead.run import Run
-from multihead.settings import TrainingSettings
+from multihead.system import parallel
 from multihead.training.full_sharding import refuse_model
 from multihead.training.shards import refuse_settings
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 from ranks import Ranks, free_port
 
-from multihead import parallel, rendezvous
 from multihead.cli import main
 from multihead.errors import UserError
+from multihead.system import parallel, rendezvous
 
 MODULE = Path(failing_ranks.__file__)
 

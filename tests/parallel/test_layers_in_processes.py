@@ -8,7 +8,7 @@ import layers_in_ranks
 import pytest
 from ranks import Ranks
 
-from multihead import plugins
+from multihead.system import plugins
 from multihead.workflows import launching
 
 MODULE = Path(layers_in_ranks.__file__)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from multihead import models, recipes
 from multihead.data.catalogue import CORPORA
 from multihead.errors import UserError
-from multihead.recipe import layers, load
+from multihead.recipe import built_in as recipes
+from multihead.recipe import layers, load, model_kinds
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -70,16 +70,16 @@ def test_the_two_directions_of_a_pair_mirror_each_other() -> None:
 
 
 def test_models_are_found_by_their_file_names() -> None:
-    assert "transformer" in models.kinds()
-    module = models.load("transformer")
+    assert "transformer" in model_kinds.names()
+    module = model_kinds.load("transformer")
     assert module.Model.__module__ == "multihead.models.transformer"
 
 
 def test_an_unknown_model_is_refused_with_the_closest_name() -> None:
     with pytest.raises(UserError, match=r'no model "transfomer"\. Did you mean "transformer"\?'):
-        models.load("transfomer")
+        model_kinds.load("transfomer")
     with pytest.raises(UserError, match=r'no model "\.\./x"\. Known models: .*transformer'):
-        models.load("../x")
+        model_kinds.load("../x")
 
 
 @pytest.mark.parametrize("name", recipes.names())
@@ -103,7 +103,7 @@ def test_an_error_names_the_line_of_the_row() -> None:
 
 def test_models_and_recipes_are_listed_without_importing_torch() -> None:
     code = (
-        "import sys; from multihead import models, recipes; models.kinds(); recipes.describe(); "
+        "import sys; from multihead import models, recipes; model_kinds.names(); recipes.describe(); "
         "[recipes.model(name) for name in recipes.names()]; "
         "sys.exit('torch' in sys.modules or 'pydantic' in sys.modules)"
     )

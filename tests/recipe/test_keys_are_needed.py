@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from multihead import models
-from multihead.recipe import section_types
+from multihead.recipe import model_kinds, section_types
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,7 +25,7 @@ def mentioned() -> frozenset[str]:
 KEYS = sorted(
     {
         (section, key)
-        for kind in models.built_in()
+        for kind in model_kinds.built_in()
         for section, settings in section_types(kind).items()
         for key in settings.model_fields
     }

@@ -17,8 +17,8 @@ from multihead.recipe import (
     with_horizon,
     with_vocabularies,
 )
-from multihead.settings import Settings
-from multihead.settings.tasks.translation import DataSettings
+from multihead.recipe.settings import Settings
+from multihead.recipe.settings.translation import DataSettings
 
 TEXT = """
 [data]

@@ -7,7 +7,7 @@ import pytest
 
 from multihead.errors import UserError
 from multihead.recipe import Recipe, from_toml, load, with_vocabularies
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 
 
 def written(folder: Path, text: str, name: str = "my.toml") -> Path:

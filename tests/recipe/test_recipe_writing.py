@@ -6,10 +6,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from multihead import recipes
 from multihead.models.transformer import Settings as TransformerSettings
 from multihead.recipe import SECTION_NAMES, Recipe, from_toml, load, to_toml
-from multihead.settings import (
+from multihead.recipe import built_in as recipes
+from multihead.recipe.settings import (
     DataSettings,
     SearchSettings,
     Settings,

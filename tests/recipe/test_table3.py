@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from multihead import recipes
 from multihead.models.transformer import Settings, Transformer
+from multihead.recipe import built_in as recipes
 from multihead.recipe import load
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "table3.md"
@@ -87,7 +87,7 @@ def table() -> str:
     lines = [
         '# Table 3 of "Attention Is All You Need"',
         "",
-        "Every row is a built-in recipe, and all but the first and the last stand in `recipes/table3.toml`.",
+        "Every row is a built-in recipe, and all but the first and the last stand in `recipe/built_in/table3.toml`.",
         "Parameters in millions, counted on our models at three sizes of the joint vocabulary; parameters,",
         "perplexity (a word piece) and BLEU of the paper are those of its Table 3 (English-German,",
         "newstest2013).",

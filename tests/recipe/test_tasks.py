@@ -5,18 +5,18 @@ from pathlib import Path
 import pytest
 
 import multihead
-from multihead import models, recipes
 from multihead.errors import UserError
-from multihead.recipe import SECTION_NAMES, from_toml, load, section_types, to_toml
-from multihead.settings import OptimisationSettings, ValidationSchedule, tasks
+from multihead.recipe import SECTION_NAMES, from_toml, load, model_kinds, section_types, tasks, to_toml
+from multihead.recipe import built_in as recipes
+from multihead.recipe.settings import OptimisationSettings, ValidationSchedule
 
 
 @pytest.mark.parametrize("task", tasks.names())
 def test_a_task_is_a_file_of_settings_and_a_folder_of_data_validation_and_inspection(task: str) -> None:
-    assert {"data", "training", "validation"} <= tasks.sections(task).keys() <= set(SECTION_NAMES)
-    assert issubclass(tasks.sections(task)["training"], OptimisationSettings)
-    assert issubclass(tasks.sections(task)["validation"], ValidationSchedule)
-    use = tasks.use(task) or ""
+    assert {"data", "training", "validation"} <= tasks.get_task(task).sections.keys() <= set(SECTION_NAMES)
+    assert issubclass(tasks.get_task(task).sections["training"], OptimisationSettings)
+    assert issubclass(tasks.get_task(task).sections["validation"], ValidationSchedule)
+    use = tasks.get_task(task).use or ""
     assert "{run}" in use
     command = use.split()[0]
     assert (Path(multihead.__file__).parent / "cli" / f"{command}.py").is_file()
@@ -25,8 +25,8 @@ def test_a_task_is_a_file_of_settings_and_a_folder_of_data_validation_and_inspec
 
 
 def test_every_model_has_an_existing_task() -> None:
-    assert {models.task(kind) for kind in models.kinds()} == set(tasks.names())
-    assert models.task("transformer") == "translation"
+    assert {model_kinds.task(kind) for kind in model_kinds.names()} == set(tasks.names())
+    assert model_kinds.task("transformer") == "translation"
 
 
 def test_a_recipe_has_and_writes_the_sections_of_its_task_alone() -> None:

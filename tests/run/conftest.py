@@ -10,8 +10,8 @@ import pytest
 
 from multihead.models.transformer import Settings as TransformerSettings
 from multihead.recipe import Recipe, load, with_horizon
+from multihead.recipe.settings import Settings, TokenizerSettings
 from multihead.run import Run
-from multihead.settings import Settings, TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

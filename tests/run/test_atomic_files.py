@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from multihead import disk
 from multihead.errors import UserError
 from multihead.run import files
+from multihead.system import disk
 
 
 def names(folder: Path) -> list[str]:

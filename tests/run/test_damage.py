@@ -17,9 +17,9 @@ from multihead.errors import UserError
 from multihead.models.transformer import Settings as TransformerSettings
 from multihead.models.transformer import Transformer
 from multihead.recipe import Recipe, with_vocabularies
+from multihead.recipe.settings import Settings, TokenizerSettings
 from multihead.run import Run
 from multihead.run.verify import WHOLE, verify
-from multihead.settings import Settings, TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

@@ -21,18 +21,18 @@ from typing import Any
 import pytest
 
 from multihead import recipe
+from multihead.apps.studies.sweep import plan
 from multihead.data.corpora import corpora
-from multihead.data.pictures.opening import open_picture
+from multihead.data.images.opening import open_picture
 from multihead.data.store import BrokenStoreError, TokenStore
 from multihead.errors import UserError
+from multihead.recipe.settings import DataSettings, TokenizerSettings
 from multihead.run import journal, model_file, tensors
 from multihead.run.manifest import Manifest
-from multihead.settings import DataSettings, TokenizerSettings
 from multihead.text.from_sentencepiece import from_sentencepiece
 from multihead.text.terms import Glossary
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
-from multihead.workflows.sweep import plan
 
 SECONDS, MEGABYTES = 2.0, 300
 Attack = tuple[str, bytes | Callable[[], bytes], Callable[[Path], object]]

@@ -12,13 +12,13 @@ from unittest.mock import patch
 
 import pytest
 
-from multihead import disk
 from multihead.errors import UserError
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.run.manifest import Manifest, ManifestEntry
 from multihead.run.verify import verify
-from multihead.settings import Settings
+from multihead.system import disk
 
 Make = Callable[[], Run]
 

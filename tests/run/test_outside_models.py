@@ -10,14 +10,14 @@ import pytest
 from sealing import accept
 
 import multihead
-from multihead import models, plugins
 from multihead import recipe as recipes
+from multihead.apps.studies.sweep import running
+from multihead.apps.studies.sweep.plan import read
 from multihead.cli import main
 from multihead.errors import UserError
-from multihead.recipe import recipe_hash
+from multihead.recipe import model_kinds, recipe_hash
+from multihead.system import plugins
 from multihead.workflows.resolve_recipe import resolve_recipe
-from multihead.workflows.sweep import running
-from multihead.workflows.sweep.plan import read
 
 CODE = """
 from pathlib import Path
@@ -56,7 +56,7 @@ def forget() -> None:
     """Be like a new process: no file is named, and none was executed."""
     for memory in (plugins._named, plugins._known, plugins._modules, plugins._warned):
         memory.clear()
-    models._task_file.cache_clear()
+    model_kinds._task_file.cache_clear()
 
 
 @pytest.fixture(autouse=True)
@@ -230,7 +230,7 @@ def test_what_was_read_is_executed_whatever_the_file_holds_later(tmp_path: Path)
     file.write_text(CODE)
     kind = plugins.name_file(file)
     file.write_text("raise SystemExit")
-    assert models.load(kind).Settings
+    assert model_kinds.load(kind).Settings
     assert kind.endswith(plugins.File(file, CODE.encode()).sha256)
 
 
@@ -331,7 +331,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_an_installed_model_is_found_by_its_name(place: Path, package: Path, tmp_path: Path) -> None:
-    assert "wide" in models.kinds()
+    assert "wide" in model_kinds.names()
     assert train(place, "--model.kind", "wide", "--run", tmp_path / "run") == 0
     described = json.loads((tmp_path / "run" / "model.json").read_text())
     assert described["kind"] == "wide"
@@ -341,11 +341,11 @@ def test_an_installed_model_is_found_by_its_name(place: Path, package: Path, tmp
 
 def test_an_installed_model_that_fails_is_told(package: Path, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(UserError, match=r'the entry point "broken" of their-models fails \(ModuleNotFound'):
-        models.load("broken")
+        model_kinds.load("broken")
     with pytest.raises(UserError, match='the entry point "a_class" is not a module but a'):
-        models.load("a_class")
+        model_kinds.load("a_class")
     with caplog.at_level(logging.WARNING):
-        assert models.load("transformer").__name__ == "multihead.models.transformer"
-        assert models.kinds().count("transformer") == 1
+        assert model_kinds.load("transformer").__name__ == "multihead.models.transformer"
+        assert model_kinds.names().count("transformer") == 1
     assert "transformer of their-models" in caplog.messages[0]
     assert "is ignored: its name is already taken" in caplog.messages[0]

@@ -17,18 +17,18 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from multihead import recipe
+from multihead.apps.studies.sweep import plan
 from multihead.data.corpora import corpora
-from multihead.data.pictures.opening import open_picture
+from multihead.data.images.opening import open_picture
 from multihead.data.store import BrokenStoreError, StoreWriter, TokenStore
 from multihead.errors import UserError
+from multihead.recipe.settings import DataSettings, TokenizerSettings
 from multihead.run import journal, model_file, tensors
 from multihead.run.manifest import Manifest, ManifestEntry
-from multihead.settings import DataSettings, TokenizerSettings
 from multihead.text.from_sentencepiece import from_sentencepiece
 from multihead.text.terms import Glossary
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
-from multihead.workflows.sweep import plan
 
 EXAMPLES = int(os.environ.get("MULTIHEAD_FUZZ", "50"))
 """Files tried with each reader; MULTIHEAD_FUZZ=5000 searches longer."""

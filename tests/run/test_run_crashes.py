@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from multihead import disk
 from multihead.errors import UserError
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.run.sealing import seal
 from multihead.run.verify import verify
-from multihead.settings import Settings
+from multihead.system import disk
 from multihead.text.tokenizer import Tokenizer
 
 Make = Callable[[], Run]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import torch
 
-from multihead import native
 from multihead.run.environment import environment, file_hashes
+from multihead.system import native
 
 
 def test_versions_machine_and_data_are_there() -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from multihead import disk
 from multihead.errors import UserError
 from multihead.recipe import load
 from multihead.run import journal, model_file, tensors
+from multihead.system import disk
 from multihead.text.tokenizer import Tokenizer
 
 READERS: dict[str, Callable[[Path], object]] = {

@@ -11,9 +11,9 @@ from sealing import accept
 
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_vocabularies
+from multihead.recipe.settings import Settings, TokenizerSettings
 from multihead.run import Run
 from multihead.run.origin import fingerprint, identity
-from multihead.settings import Settings, TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from multihead.scores.answers import answer_scores, exact, f1, words
+from multihead.tasks.spans.answer_scores import answer_scores, exact, f1, words
 
 
 def test_case_punctuation_and_articles_do_not_count() -> None:

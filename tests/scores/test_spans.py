@@ -2,7 +2,7 @@
 
 import pytest
 
-from multihead.scores.spans import are_spans, span_scores, spans
+from multihead.tasks.tagging.span_scores import are_spans, span_scores, spans
 
 
 def test_spans_begin_and_continue() -> None:

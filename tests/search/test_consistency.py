@@ -8,13 +8,13 @@ import torch
 from small_transformer import BEGIN, VOCABULARY, attentions, model
 from torch import Tensor, nn
 
-from multihead import models
 from multihead.batch import PairBatch
 from multihead.models.dalle import DALLE
 from multihead.models.dalle import Settings as DALLESettings
 from multihead.models.transformer import Transformer
 from multihead.nn import DecoderLayer, FeedForward, MultiHeadAttention, TokenEmbedding
 from multihead.nn.losses import Loss, LossTerm
+from multihead.recipe import model_kinds
 from multihead.search.consistency import drawing_inconsistency, example, inconsistency, text_inconsistency
 
 CPU = torch.device("cpu")
@@ -153,7 +153,7 @@ def test_lower_precision_is_no_difference() -> None:
 )
 def test_the_packages_translators_are_consistent(kind: str, given: Mapping[str, object]) -> None:
     torch.manual_seed(5)
-    of = models.load(kind)
+    of = model_kinds.load(kind)
     sizes = {"source_vocab": 37, "target_vocab": 37, "d_model": 24, "num_layers": 2, "num_heads": 3, **given}
     settings = of.Settings(
         **{name: value for name, value in sizes.items() if name in of.Settings.model_fields}
@@ -172,7 +172,7 @@ LANGUAGE = [
 
 def language_model(kind: str, **given: object) -> Any:
     torch.manual_seed(5)
-    of = models.load(kind)
+    of = model_kinds.load(kind)
     sizes = {
         "vocab_size": 37,
         "context": 64,

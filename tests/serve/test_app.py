@@ -11,13 +11,13 @@ import pytest
 from serving import SLOW, post, reversing, send, service, upper
 from starlette.requests import ClientDisconnect, Request
 
+from multihead.apps.serve.app import Serving
+from multihead.apps.serve.corrections import HEADING, Corrections
+from multihead.apps.serve.glossaries import Glossaries
+from multihead.apps.serve.handling import RequestLimits, while_connected
+from multihead.apps.serve.page_routes import MAX_INSPECTIONS
+from multihead.apps.serve.service import ServedDirection, Service
 from multihead.errors import UserError
-from multihead.serve.app import Serving
-from multihead.serve.corrections import HEADING, Corrections
-from multihead.serve.glossaries import Glossaries
-from multihead.serve.handling import RequestLimits, while_connected
-from multihead.serve.page_routes import MAX_INSPECTIONS
-from multihead.serve.service import ServedDirection, Service
 from multihead.text import identify
 from multihead.text.terms import Glossary, Term
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from serving import reversing, send, upper
 
-from multihead.serve.access import ApiKeys, Rate
-from multihead.serve.app import Serving
-from multihead.serve.corrections import Corrections
+from multihead.apps.serve.access import ApiKeys, Rate
+from multihead.apps.serve.app import Serving
+from multihead.apps.serve.corrections import Corrections
 
 KEY = "a-key-that-nobody-can-guess"
 

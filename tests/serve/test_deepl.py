@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from serving import post, reversing, send
 
+from multihead.apps.serve.app import Serving
+from multihead.apps.serve.glossaries import Glossaries, entries_of
+from multihead.apps.serve.refusal import RefusedError
 from multihead.errors import UserError
-from multihead.serve.app import Serving
-from multihead.serve.glossaries import Glossaries, entries_of
-from multihead.serve.refusal import RefusedError
 
 
 @pytest.fixture(scope="module")

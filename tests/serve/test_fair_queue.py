@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from multihead.apps.serve.fair_queue import NOTHING, BusyError, DeadlineError, FairQueue, Forced, Work
 from multihead.errors import UserError
-from multihead.generation import Translation
+from multihead.recipe.settings import SearchSettings
 from multihead.search.request import check_wanted
-from multihead.serve.fair_queue import NOTHING, BusyError, DeadlineError, FairQueue, Forced, Work
-from multihead.settings import SearchSettings
+from multihead.tasks.translation.lines import Translation
 
 PLAIN = SearchSettings()
 

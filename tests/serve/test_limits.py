@@ -15,15 +15,15 @@ from urllib.parse import urlsplit
 import pytest
 from serving import Reverser, post, reversing, running, send, service
 
-from multihead.generation import Translation
+from multihead.apps.serve.access import ApiKeys, Rate
+from multihead.apps.serve.app import Serving
+from multihead.apps.serve.guard import is_allowed_origin, is_known_host
+from multihead.apps.serve.handling import RequestLimits
+from multihead.apps.serve.metrics import Metrics
+from multihead.apps.serve.refusal import RefusedError
+from multihead.recipe.settings import SearchSettings
 from multihead.search.request import check_wanted
-from multihead.serve.access import ApiKeys, Rate
-from multihead.serve.app import Serving
-from multihead.serve.guard import is_allowed_origin, is_known_host
-from multihead.serve.handling import RequestLimits
-from multihead.serve.metrics import Metrics
-from multihead.serve.refusal import RefusedError
-from multihead.settings import SearchSettings
+from multihead.tasks.translation.lines import Translation
 
 KEY, OTHER = "a-key-that-nobody-can-guess", "another-key-of-another-client"
 

@@ -9,8 +9,8 @@ import pytest
 from serving import inspected, running, send, service, upper
 from small_translators import small_translator
 
-from multihead.serve.app import Serving, application
-from multihead.serve.handling import RequestLimits
+from multihead.apps.serve.app import Serving, application
+from multihead.apps.serve.handling import RequestLimits
 
 schemathesis: Any = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
 EXAMPLES = 8

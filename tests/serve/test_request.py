@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multihead.serve.refusal import RefusedError
-from multihead.serve.request import TranslationRequest, parse_request
+from multihead.apps.serve.refusal import RefusedError
+from multihead.apps.serve.request import TranslationRequest, parse_request
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),

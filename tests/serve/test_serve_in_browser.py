@@ -10,10 +10,10 @@ from browser import open_browser
 from serving import Reverser, running, service, upper
 from small_translators import trained_translator
 
-from multihead.serve.app import Serving
-from multihead.serve.corrections import Corrections
-from multihead.serve.glossaries import Glossaries
-from multihead.serve.handling import RequestLimits
+from multihead.apps.serve.app import Serving
+from multihead.apps.serve.corrections import Corrections
+from multihead.apps.serve.glossaries import Glossaries
+from multihead.apps.serve.handling import RequestLimits
 from multihead.text.terms import Glossary, Term
 
 

@@ -12,9 +12,9 @@ from torch import nn
 from multihead.batch import PairBatch
 from multihead.data.batches import BatchStream, PairList, Pairs, StreamPosition, sequential_batches
 from multihead.models.transformer import Settings, Transformer
+from multihead.recipe.settings import TrainingSettings, ValidationSettings
 from multihead.run import Run
 from multihead.run.following import FollowingRun
-from multihead.settings import TrainingSettings, ValidationSettings
 from multihead.training import Outcome, Training, Validation
 
 PAD, BOS, EOS, FIRST = 0, 2, 3, 4

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from scripted_translator import ScriptedTranslator
 
-from multihead.generation.text_translator import TextTranslator
-from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.apps.documents.translating_documents import DocumentRequest, Summary, translate_document
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
+from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text.training import train
-from multihead.workflows.translating_documents import DocumentRequest, Summary, translate_document
 
 
 def capitals(line: str, settings: SearchSettings) -> list[str]:

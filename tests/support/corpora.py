@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from multihead.data.prepare import PreparedCorpus, prepare
-from multihead.settings import DataSettings, TokenizerSettings
+from multihead.recipe.settings import DataSettings, TokenizerSettings
 
 WORDS = TokenizerSettings(kind="words", joint=False)
 Pair = tuple[str, str]

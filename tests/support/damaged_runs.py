@@ -6,12 +6,11 @@ from pathlib import Path
 
 import torch
 
-from multihead import models
 from multihead.models.transformer import Settings as TransformerSettings
-from multihead.recipe import load, with_horizon
+from multihead.recipe import load, model_kinds, with_horizon
+from multihead.recipe.settings import TokenizerSettings
 from multihead.run import Run
 from multihead.run.verify import verify
-from multihead.settings import TokenizerSettings
 from multihead.text.training import train
 
 READ: Mapping[str, Callable[[Run], object]] = {
@@ -37,7 +36,7 @@ def make_run(folder: Path) -> Path:
     recipe = with_horizon(replace(load("quickstart"), model=settings))
     torch.manual_seed(5)
     with Run.create(folder, recipe, (tokenizer, tokenizer), {"data": {}}) as run:
-        run.save_model(models.load("transformer").Model(settings).state_dict(), {"step": 7})
+        run.save_model(model_kinds.load("transformer").Model(settings).state_dict(), {"step": 7})
         for step in range(EVENTS):
             run.log({"event": "update", "step": step, "loss": 1.5 - step / 10})
     return folder

@@ -7,13 +7,13 @@ from typing import Any
 import torch
 from torch import nn
 
-from multihead import models
 from multihead import recipe as recipes
 from multihead.data.batches import collate
 from multihead.nn.losses import objective
+from multihead.recipe import model_kinds
+from multihead.recipe.settings import TokenizerSettings
 from multihead.run import Run
 from multihead.run.environment import environment
-from multihead.settings import TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 from multihead.training.eager_optimizers import Adam
@@ -48,7 +48,7 @@ def translator_run(folder: Path, kind: str = "bpe", steps: int = 60, **model: An
     recipe = recipes.from_toml("", overrides={"name": "small", **languages, **search, **own})
     recipe = recipes.with_vocabularies(recipe, tokenizer.vocab_size, tokenizer.vocab_size)
     torch.manual_seed(3)
-    made: Any = models.load(recipe.kind).Model(recipe.model)
+    made: Any = model_kinds.load(recipe.kind).Model(recipe.model)
     optimizer = Adam(made.parameters(), lr=5e-3)
     for step in range(steps):
         some = pairs[step % 5 :: 5]
@@ -66,7 +66,7 @@ def other_run(folder: Path, kind: str, tokenizers: tuple[Tokenizer, ...], **mode
     own = {f"model.{key}": value for key, value in model.items()}
     recipe = recipes.from_toml("", overrides={"name": "small", "model.kind": kind, **own})
     torch.manual_seed(7)
-    made: nn.Module = models.load(kind).Model(recipe.model)
+    made: nn.Module = model_kinds.load(kind).Model(recipe.model)
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))

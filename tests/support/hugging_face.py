@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from multihead.workflows.foreign._folder import Folder
+from multihead.apps.huggingface.foreign._folder import Folder
 
 
 def as_ours(kind: ModuleType, theirs: Any) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 import torch
 
-from multihead import models
 from multihead.batch import PairBatch
 from multihead.data.batches import collate
 from multihead.models._stepwise import Stepwise
+from multihead.recipe import model_kinds
 
 V = 17
 SOURCES = [[5, 9, 4, 11, 7], [8, 6], [10, 4, 9, 6, 12, 5, 7, 11], [4]]
@@ -43,7 +43,7 @@ EVERY = pytest.mark.parametrize("name", VARIANTS)
 def model_of(name: str, *, seed: int = 1, **changed: object) -> Any:
     """Return a variant in evaluation mode, the same at every call."""
     kind, variant = VARIANTS[name]
-    module = models.load(kind)
+    module = model_kinds.load(kind)
     given = {"source_vocab": V, "target_vocab": V} | SIZES[kind] | variant | changed
     torch.manual_seed(seed)
     model = module.Model(module.Settings.model_validate(given))

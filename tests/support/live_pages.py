@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 import torch
 
+from multihead.apps.export.page import PageParts, parts
 from multihead.batch import PairBatch, Source
-from multihead.export.page import PageParts, parts
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn.losses import objective
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.run import Run
-from multihead.settings import SearchSettings, TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 from multihead.training.eager_optimizers import Adam

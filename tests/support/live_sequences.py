@@ -8,11 +8,11 @@ import torch
 from live_pages import lines
 from torch import nn
 
-from multihead.export.page import PageParts, masked_parts, picture_parts
+from multihead.apps.export.page import PageParts, masked_parts, picture_parts
 from multihead.models import bert, vit
 from multihead.run import Run
-from multihead.settings.tasks.masked import TokenizerSettings
-from multihead.text.masking import learn
+from multihead.tasks.masked.mask_tokens import learn
+from multihead.tasks.masked.settings import TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
 
 WIDTHS = {"d_model": 30, "d_ff": 52, "num_layers": 2, "num_heads": 3}

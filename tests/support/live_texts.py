@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from live_pages import WORDS
 
-from multihead.export.page import PageParts, text_parts
+from multihead.apps.export.page import PageParts, text_parts
 from multihead.models.gpt import GPT, Settings
 from multihead.run import Run
-from multihead.settings.tasks.language import SearchSettings
+from multihead.tasks.language.settings import SearchSettings
 from multihead.text.lossless import learn
 from multihead.text.tokenizer import Tokenizer
 

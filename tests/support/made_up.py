@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from multihead.workflows.suggest import CorpusProfile
-from multihead.workflows.suggest.profile import SideProfile
+from multihead.tasks.translation.suggest import CorpusProfile
+from multihead.tasks.translation.suggest.profile import SideProfile
 
 
 def sentences(pairs: int) -> CorpusProfile:

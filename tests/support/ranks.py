@@ -66,8 +66,8 @@ class Ranks:
 
 def main() -> int:
     """Run the named function, and print what it returns."""
-    from multihead import parallel  # noqa: PLC0415
     from multihead.errors import UserError  # noqa: PLC0415
+    from multihead.system import parallel  # noqa: PLC0415
 
     try:
         with parallel.begin():

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 from small_translators import HOSTILE
 
-from multihead.attention_maps import Alignment
-from multihead.attention_maps.tokens import TokenLabel
+from multihead.inspect.maps import Alignment
+from multihead.inspect.maps.tokens import TokenLabel
 from multihead.inspect.report import RunComparison, RunFacts, RunScores, TestSetResults, TranslatedExample
 from multihead.scores import Comparison, Interval, LengthBucket, Score
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import torch
 
-from multihead.generation import Output, Translation, Translator
-from multihead.settings import SearchSettings
+from multihead.recipe.settings import SearchSettings
+from multihead.tasks.translation.lines import Output, Translation, Translator
 from multihead.text.tokenizer import Tokenizer
 
 Script = Callable[[str, SearchSettings], Sequence[str]]

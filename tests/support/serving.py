@@ -12,16 +12,16 @@ from urllib.parse import urlsplit
 
 import uvicorn
 
+from multihead.apps.serve.app import Serving, application
+from multihead.apps.serve.connections import READ_SECONDS, timed_protocol
+from multihead.apps.serve.fair_queue import FairQueue
+from multihead.apps.serve.libretranslate import TranslateDocument
+from multihead.apps.serve.queued import QueuedTranslator
+from multihead.apps.serve.service import ServedDirection, Service
 from multihead.errors import UserError
-from multihead.generation import Output, Translation, Translator
-from multihead.generation.text_translator import TextTranslator
-from multihead.serve.app import Serving, application
-from multihead.serve.connections import READ_SECONDS, timed_protocol
-from multihead.serve.fair_queue import FairQueue
-from multihead.serve.libretranslate import TranslateDocument
-from multihead.serve.queued import QueuedTranslator
-from multihead.serve.service import ServedDirection, Service
-from multihead.settings import SearchSettings
+from multihead.recipe.settings import SearchSettings
+from multihead.tasks.translation.lines import Output, Translation, Translator
+from multihead.tasks.translation.texts.text_translator import TextTranslator
 
 SLOW = threading.Event()
 """A line "slow" is translated once this is set."""

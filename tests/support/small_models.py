@@ -5,15 +5,16 @@ from typing import Any
 import torch
 from torch import nn
 
-from multihead.generation.image_generator import ImageGenerator
-from multihead.generation.mask_filler import MaskFiller
-from multihead.generation.picture_classifier import PictureClassifier
-from multihead.generation.text_classifier import TextClassifier
-from multihead.generation.text_generator import TextGenerator
 from multihead.models import bert, bert_classifier, dalle, gpt, vit
-from multihead.settings import TokenizerSettings
-from multihead.settings.tasks.masked import TokenizerSettings as MaskedSettings
-from multihead.text import lossless, masking
+from multihead.recipe.settings import TokenizerSettings
+from multihead.tasks.classification.text_classifier import TextClassifier
+from multihead.tasks.drawing.image_generator import ImageGenerator
+from multihead.tasks.language.text_generator import TextGenerator
+from multihead.tasks.masked import mask_tokens as masking
+from multihead.tasks.masked.mask_filler import MaskFiller
+from multihead.tasks.masked.settings import TokenizerSettings as MaskedSettings
+from multihead.tasks.pictures.picture_classifier import PictureClassifier
+from multihead.text import lossless
 from multihead.text.training import train
 
 TEXT = "the king said that the <b>king</b> is the king & that it is so </script>"

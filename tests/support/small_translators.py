@@ -6,12 +6,12 @@ from typing import Any
 import torch
 
 from multihead.data.batches import collate
-from multihead.generation import Translator
-from multihead.inspect.page import Exploration
 from multihead.models import rnn_attention, seq2seq
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn.losses import objective
-from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
+from multihead.tasks.translation.lines import Translator
+from multihead.tasks.translation.page import Exploration
 from multihead.text.training import train
 
 GERMAN = ["ein Hund und zwei Katzen laufen .", "die Hunde schlafen"]

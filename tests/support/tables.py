@@ -9,8 +9,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from multihead import randomness
 from multihead.batch import Source
+from multihead.system import randomness
 
 V = 5
 PAD, A, B, BOS, EOS = range(V)

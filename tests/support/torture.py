@@ -25,13 +25,13 @@ from unittest import mock
 from backwards import Silent, contents, fit, small_transformer, training_in
 from damaged_runs import READ, make_run, reported
 
-from multihead import disk
 from multihead.data import checksums
 from multihead.data.prepare import prepare
 from multihead.errors import UserError
+from multihead.recipe.settings import DataSettings, TokenizerSettings
 from multihead.run import Run, journal, tensors
 from multihead.run.lock import Lock
-from multihead.settings import DataSettings, TokenizerSettings
+from multihead.system import disk
 
 FORMATS: Mapping[str, dict[str, object]] = {
     "Adam": {},

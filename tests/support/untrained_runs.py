@@ -5,12 +5,13 @@ from typing import Any
 
 import torch
 
-from multihead import models
 from multihead import recipe as recipes
+from multihead.recipe import model_kinds
 from multihead.run import Run
 from multihead.run.environment import environment
-from multihead.settings.tasks.masked import TokenizerSettings
-from multihead.text import lossless, masking
+from multihead.tasks.masked import mask_tokens as masking
+from multihead.tasks.masked.settings import TokenizerSettings
+from multihead.text import lossless
 
 OLD = 17
 SIZES: dict[str, Any] = {"d_model": 12, "num_layers": 2, "num_heads": 3}
@@ -31,7 +32,7 @@ def made(folder: Path, kind: str, **changed: Any) -> Path:
         data |= {"data.max_question": 4, "data.stride": 5}
     recipe = recipes.from_toml("", overrides={"name": "old", "model.kind": kind, **overrides, **data})
     torch.manual_seed(3)
-    model = models.load(kind).Model(recipe.model)
+    model = model_kinds.load(kind).Model(recipe.model)
     for weight in model.parameters():
         weight.data.mul_(2)
     with Run.create(folder, recipe, [tokenizer], environment({})) as written:

@@ -6,7 +6,7 @@ from typing import Any
 from torch import nn
 
 from multihead.recipe import Recipe
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 
 
 class Silent:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multihead.errors import UserError
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text import bpe_dropout
 from multihead.text.bpe_dropout import VARIANTS, BPEDropout, Merges, merge
 from multihead.text.tokenizer import Tokenizer

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
 from multihead.text.cleaning import CleaningReport, Reason, pair_hash, rejection_reason
 
 

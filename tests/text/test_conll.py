@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from multihead.errors import UserError
-from multihead.text.conll import read_conll
+from multihead.tasks.tagging.conll import read_conll
 
 
 def written(folder: Path, text: str) -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from multihead.errors import UserError
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
 from multihead.text import corpus
 from multihead.text.alignment import first_suspicious_line
 from multihead.text.corpus import read_pairs

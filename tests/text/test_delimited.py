@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multihead.errors import UserError
-from multihead.separators import SAMPLED, SEPARATORS
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
 from multihead.text.corpus import read_pairs, remarks
 from multihead.text.delimited import read_table, rows_of
+from multihead.text.separators import SAMPLED, SEPARATORS
 
 CELLS = st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"]), max_size=7)
 

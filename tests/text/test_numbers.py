@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from multihead.errors import UserError
-from multihead.settings import DataSettings, TokenizerSettings
+from multihead.recipe.settings import DataSettings, TokenizerSettings
 from multihead.text import numbers
 from multihead.text.cleaning import rejection_reason
 from multihead.text.corpus import read_pairs

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text import symbols
 from multihead.text.marked import MarkedTokenizer
 from multihead.text.placeholder_patterns import KINDS, find

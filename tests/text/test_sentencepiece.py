@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multihead.errors import UserError
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text.sentencepiece import to_sentencepiece
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer as Library
 
 from multihead.errors import UserError
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text import symbols
 from multihead.text.bpe_dropout import BPEDropout
 from multihead.text.lossless import learn

@@ -3,7 +3,7 @@
 import pytest
 
 from multihead.errors import UserError
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text.marked import MarkedTokenizer
 from multihead.text.tagged import TaggedTokenizer, tag, tags_of
 from multihead.text.tokenizer import Tokenizer

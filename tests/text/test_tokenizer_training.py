@@ -13,7 +13,7 @@ from tokenizers import Tokenizer as Library
 from tokenizers import models, trainers
 
 from multihead.errors import UserError
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text.pieces import alphabet, complete_merges, normalizer, script_pre_tokenizer
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train

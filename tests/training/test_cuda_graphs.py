@@ -22,8 +22,8 @@ from torch.testing import assert_close
 from multihead.batch import PairBatch
 from multihead.data.batches import BatchStream, Shapes, collate
 from multihead.errors import UserError
+from multihead.recipe.settings import TrainingSettings
 from multihead.run import Run
-from multihead.settings import TrainingSettings
 from multihead.training import optimizers
 from multihead.training.cuda_graphs import CudaGraphUpdater
 from multihead.training.update import Updater, UpdateStats

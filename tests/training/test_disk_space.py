@@ -8,7 +8,7 @@ import pytest
 from backwards import fit, small_transformer, training_in
 
 from multihead.errors import UserError
-from multihead.settings import TrainingSettings
+from multihead.recipe.settings import TrainingSettings
 from multihead.training import space
 
 Usage = namedtuple("Usage", "total used free")

@@ -9,8 +9,8 @@ from backwards import Silent, contents, fit, training_in
 from torch import nn
 
 from multihead.errors import UserError
+from multihead.recipe.settings import OptimisationSettings
 from multihead.run import Run
-from multihead.settings import OptimisationSettings
 from multihead.training import Training, Validation
 from multihead.training.schedules import Cooldown, cooldown_after, latest_cooldown, learning_rate
 

@@ -8,9 +8,9 @@ from backwards import Silent, contents, fit, training_in
 from torch import nn
 
 from multihead.errors import UserError
+from multihead.recipe.settings import OptimisationSettings
 from multihead.run import Run, tensors
 from multihead.run.names import WEIGHTS
-from multihead.settings import OptimisationSettings
 from multihead.training import Training, Validation
 from multihead.training.longer import EARLIER, go_back
 

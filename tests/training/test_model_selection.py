@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from multihead.settings import TrainingSettings
+from multihead.recipe.settings import TrainingSettings
 from multihead.training.model_selection import Weights, candidate_weights, is_better, select_best
 
 NAN = float("nan")

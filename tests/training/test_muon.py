@@ -12,7 +12,7 @@ from multihead.errors import UserError
 from multihead.models.seq2seq import Seq2Seq
 from multihead.models.seq2seq import Settings as Seq2SeqSettings
 from multihead.nn.modules import Linear
-from multihead.settings import TrainingSettings
+from multihead.recipe.settings import TrainingSettings
 from multihead.training import optimizers
 from multihead.training.muon import ITERATIONS, Muon, orthogonalize
 from multihead.training.optimizer_state import OptimizerState

@@ -6,7 +6,7 @@ import pytest
 import torch
 from backwards import Silent, contents, fit, small_transformer, training_in
 
-from multihead import native
+from multihead.system import native
 
 pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native kernels were not compiled")
 

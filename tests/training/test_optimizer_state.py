@@ -12,8 +12,8 @@ from backwards import Silent, contents, fit, small_transformer, training_in
 from torch import Tensor, nn
 
 from multihead.errors import UserError
+from multihead.recipe.settings import OptimisationSettings
 from multihead.run import Run
-from multihead.settings import OptimisationSettings
 from multihead.training import Training, optimizers
 from multihead.training.optimizer_state import OptimizerState
 

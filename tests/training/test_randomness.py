@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multihead import randomness
+from multihead.system import randomness
 
 keys = st.lists(st.integers(-5, 5) | st.text(max_size=3), max_size=3).map(tuple)
 
@@ -43,7 +43,7 @@ def test_the_generator_is_restored_after_the_block() -> None:
 
 
 def test_seeds_are_the_same_in_every_process() -> None:
-    program = "from multihead import randomness; print(randomness.derive(11, 'update', 13))"
+    program = "from multihead.system import randomness; print(randomness.derive(11, 'update', 13))"
     there = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert int(there.stdout) == randomness.derive(11, "update", 13)
     assert 0 <= int(there.stdout) < 2**63

@@ -15,9 +15,9 @@ import torch
 from backwards import Silent, contents, fit, small_transformer, training_in
 from torch import nn
 
-from multihead import disk, hardware, native
 from multihead.errors import UserError
 from multihead.run import Run, files
+from multihead.system import disk, hardware, native
 from multihead.training import Training, Validation, state
 from multihead.training.computation import computation
 

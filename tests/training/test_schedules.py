@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multihead.settings import FirstStage, TrainingSettings
+from multihead.recipe.settings import FirstStage, TrainingSettings
 from multihead.training.schedules import learning_rate, staged_rate
 
 RISING = pytest.mark.parametrize("schedule", ["noam", "inverse_sqrt", "cosine", "constant"])

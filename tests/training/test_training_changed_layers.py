@@ -12,12 +12,12 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrizations
 from torch.testing import assert_close
 
-from multihead import models
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn import FeedForward
 from multihead.nn.modules import Linear
+from multihead.recipe import model_kinds
 from multihead.run import Run
 from multihead.training import space
 from multihead.workflows.new_model import new_model
@@ -340,7 +340,7 @@ def test_a_value_that_is_drawn_at_random_and_not_saved_is_refused(
         return model
 
     recipe = recipes.load("student-micro")
-    monkeypatch.setattr(models.load(recipe.kind), "Model", made)
+    monkeypatch.setattr(model_kinds.load(recipe.kind), "Model", made)
     if how in ("seeded", "persistent"):
         new_model(recipe, torch.device("cpu"))
         return

@@ -13,7 +13,7 @@ from multihead.batch import PairBatch
 from multihead.data.batches import collate
 from multihead.errors import UserError
 from multihead.nn.losses import Loss, LossTerm
-from multihead.settings import TrainingSettings
+from multihead.recipe.settings import TrainingSettings
 from multihead.training import optimizers
 from multihead.training.cuda_graphs import can_capture
 from multihead.training.update import Updater, UpdateStats, total_counts

@@ -8,7 +8,7 @@ import pytest
 
 from multihead import recipe as recipes
 from multihead.recipe import Recipe
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 
 WORDS = [
     "rot",

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 
+from multihead.apps.studies import attention_cost as cost
 from multihead.cli import main
 from multihead.nn import attention
-from multihead.workflows import attention_cost as cost
 
 
 @pytest.mark.parametrize("kind", cost.KINDS)

@@ -10,14 +10,14 @@ from watching import Silent
 from multihead import recipe as recipes
 from multihead.cli import compare as command
 from multihead.errors import UserError
-from multihead.generation import Translator
 from multihead.inspect.report import compare_page
+from multihead.inspect.report.compared_numbers import to_dict
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
-from multihead.workflows.compare import bounds, comparable_runs, compare_runs, shared_tests
-from multihead.workflows.compared_numbers import to_dict
-from multihead.workflows.evaluate import TestSet, evaluate
+from multihead.tasks.translation.compare import bounds, comparable_runs, compare_runs, shared_tests
+from multihead.tasks.translation.evaluate import TestSet, evaluate
+from multihead.tasks.translation.lines import Translator
 from multihead.workflows.train import train
 
 TestSet.__test__ = False  # type: ignore[attr-defined]

@@ -27,9 +27,9 @@ from made_up_pairs import (
 
 from multihead import recipe as recipes
 from multihead.data.vocabularies import trained
+from multihead.tasks.translation.suggest import CorpusProfile, RequestedSettings, profile, suggest
 from multihead.text.cleaning import rejection_reason
 from multihead.text.pieces import normalizer
-from multihead.workflows.suggest import CorpusProfile, RequestedSettings, profile, suggest
 
 TABLE = [
     (pronounced, ("chars", "spaced"), False, "wer", "symbols between spaces"),

@@ -7,13 +7,13 @@ import pytest
 import torch
 from rich.console import Console
 
+from multihead.apps.corpus import resumable_translation
+from multihead.apps.corpus.diversify import ENSEMBLE, DiversificationRequest, diversify, stages
+from multihead.apps.corpus.resumable_translation import TranslatedBlocks
 from multihead.errors import UserError
 from multihead.run import Run
-from multihead.workflows import resumable_translation
 from multihead.workflows import train as training
-from multihead.workflows.diversify import ENSEMBLE, DiversificationRequest, diversify, stages
 from multihead.workflows.progress_display import ProgressDisplay
-from multihead.workflows.resumable_translation import TranslatedBlocks
 
 NUMBERS = {"eins": "one", "zwei": "two", "drei": "three", "vier": "four", "fünf": "five"}
 TINY = {

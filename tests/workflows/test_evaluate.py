@@ -8,11 +8,10 @@ import sacrebleu
 from watching import Silent
 
 from multihead.errors import UserError
-from multihead.generation import Translator
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
-from multihead.workflows.evaluate import (
+from multihead.tasks.translation.evaluate import (
     TestSet,
     compare,
     evaluate,
@@ -20,6 +19,7 @@ from multihead.workflows.evaluate import (
     read_test_set,
     test_sets,
 )
+from multihead.tasks.translation.lines import Translator
 from multihead.workflows.train import train
 
 test_sets.__test__ = False  # type: ignore[attr-defined]

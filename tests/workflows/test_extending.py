@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import multihead
-from multihead import plugins
 from multihead.cli import main
 from multihead.recipe import load
 from multihead.run import Run
+from multihead.system import plugins
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "extending.md"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)

@@ -6,9 +6,17 @@ from pathlib import Path
 import pytest
 import torch
 
+from multihead.apps.studies import gradients
+from multihead.apps.studies.gradients import (
+    LAYERS,
+    MEASURED,
+    SYMBOLS,
+    SymbolModel,
+    curves,
+    gradient,
+    sequences,
+)
 from multihead.cli import main
-from multihead.workflows import gradients
-from multihead.workflows.gradients import LAYERS, MEASURED, SYMBOLS, SymbolModel, curves, gradient, sequences
 
 D = 16
 

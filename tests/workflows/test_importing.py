@@ -13,8 +13,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from torch.testing import assert_close
 from transformers import BertConfig, BertForPreTraining, BertModel, GPT2Config, GPT2LMHeadModel
 
+from multihead.batch import Input
 from multihead.run import Run
-from multihead.text_batch import Input
 
 WORDS = [f"w{n}" for n in range(31)]
 

@@ -13,9 +13,9 @@ from torch.testing import assert_close
 from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
 from multihead.batch import Source
-from multihead.generation import Translator
+from multihead.recipe.settings import SearchSettings
 from multihead.run import Run
-from multihead.settings import SearchSettings
+from multihead.tasks.translation.lines import Translator
 
 sentencepiece = pytest.importorskip("sentencepiece", reason="the optional sentencepiece is not installed")
 WORDS = ["haus", "baum", "hund", "katze", "rot", "blau", "grau", "klein", "gross", "sieht", "läuft"]

@@ -11,8 +11,8 @@ import pytest
 from browser import open_browser
 from live_pages import page_parts, reversing, vocabulary
 
+from multihead.apps.export.live_page import LivePage
 from multihead.inspect.live import PageBlocks
-from multihead.workflows.live_page import LivePage
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ from watching import Silent
 from multihead import recipe as recipes
 from multihead.batch import Source
 from multihead.errors import UserError
-from multihead.generation import Translator
-from multihead.generation.text_generator import TextGenerator, _until
 from multihead.models.gpt import GPT
 from multihead.models.gpt import Settings as GPTSettings
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
-from multihead.settings.tasks.language import SearchSettings
+from multihead.tasks.language.settings import SearchSettings
+from multihead.tasks.language.text_generator import TextGenerator, _until
+from multihead.tasks.translation.lines import Translator
 from multihead.text.lossless import learn
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.train import train

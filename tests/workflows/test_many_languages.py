@@ -10,11 +10,11 @@ from watching import Silent
 
 from multihead import recipe as recipes
 from multihead.errors import UserError
-from multihead.generation import Translator
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
-from multihead.workflows.evaluate import evaluate, requested_test_sets
+from multihead.tasks.translation.evaluate import evaluate, requested_test_sets
+from multihead.tasks.translation.lines import Translator
 from multihead.workflows.train import train
 
 LETTERS = "bdfgklmnprt"

@@ -13,8 +13,8 @@ from multihead.cli import main
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run.files import PARTIAL
-from multihead.settings import Settings
 from multihead.workflows.mirror import Mirror
 from multihead.workflows.train import train
 

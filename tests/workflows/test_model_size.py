@@ -3,9 +3,10 @@
 import pytest
 import torch
 
-from multihead import memory, models
 from multihead import recipe as recipes
 from multihead.errors import UserError
+from multihead.recipe import model_kinds
+from multihead.system import memory
 from multihead.workflows import model_size
 from multihead.workflows.new_model import new_model
 
@@ -26,7 +27,7 @@ def test_parameters_are_counted_without_building_the_model(name: str) -> None:
     before = torch.random.get_rng_state()
     found = model_size.parameters(recipe)
     assert torch.equal(torch.random.get_rng_state(), before)
-    built = models.load(recipe.kind).Model(recipe.model)
+    built = model_kinds.load(recipe.kind).Model(recipe.model)
     assert found == sum(parameter.numel() for parameter in built.parameters())
 
 
@@ -58,7 +59,7 @@ def test_a_model_that_needs_real_numbers_to_be_built_is_not_refused(monkeypatch:
             assert self.weight.abs().max().item() < 1
 
     recipe = recipes.load("multi30k-de-en")
-    monkeypatch.setattr(models.load(recipe.kind), "Model", Curious)
+    monkeypatch.setattr(model_kinds.load(recipe.kind), "Model", Curious)
     assert model_size.parameters(recipe) == 0
     model_size.check(recipe, CPU)
 

@@ -11,8 +11,8 @@ from watching import Silent
 from multihead.cli import main
 from multihead.errors import UserError
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
 from multihead.workflows.observers import RECORDERS, Observed, recorders
 from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.train import train

@@ -7,7 +7,7 @@ import pytest
 from watching import Silent
 
 from multihead.errors import UserError
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text.training import train as train_tokenizer
 from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.train import train

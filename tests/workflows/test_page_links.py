@@ -5,11 +5,11 @@ from pathlib import Path
 from capitals import written
 from scripted_translator import ScriptedTranslator
 
-from multihead.generation.text_translator import TextTranslator
-from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.apps.documents.page_links import linked_places
+from multihead.apps.documents.translating_documents import DocumentRequest, translate_document
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
+from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text.training import train
-from multihead.workflows.page_links import linked_places
-from multihead.workflows.translating_documents import DocumentRequest, translate_document
 from multihead_documents import open_document
 
 

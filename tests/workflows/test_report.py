@@ -9,8 +9,8 @@ from watching import Silent
 
 from multihead.inspect.report import training_page
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
 from multihead.workflows import train as workflow
 from multihead.workflows.train import train
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from multihead.apps.corpus.resumable_translation import TranslatedBlocks
 from multihead.text.corpus import read_lines
-from multihead.workflows.resumable_translation import TranslatedBlocks
 
 
 def test_outputs_are_lines_of_a_text_file_that_can_be_read(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from capitals import capital_translator, written
 
+from multihead.apps.documents import translating_documents
+from multihead.apps.documents.translating_documents import DocumentRequest, translate_document
 from multihead.errors import UserError
-from multihead.generation.text_translator import TextTranslator
-from multihead.settings import SearchSettings
-from multihead.workflows import translating_documents
-from multihead.workflows.translating_documents import DocumentRequest, translate_document
+from multihead.recipe.settings import SearchSettings
+from multihead.tasks.translation.texts.text_translator import TextTranslator
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,13 @@ import torch
 from made_up import sentences
 from watching import Silent
 
-from multihead import hardware, models
 from multihead import recipe as recipes
 from multihead.data.prepare import prepare
-from multihead.recipe import Recipe
-from multihead.settings import DataSettings, Settings
+from multihead.recipe import Recipe, model_kinds
+from multihead.recipe.settings import DataSettings, Settings
+from multihead.system import hardware
+from multihead.tasks.translation.suggest import RequestedSettings, measure, suggest
 from multihead.workflows.dry_run import dry_run
-from multihead.workflows.suggest import RequestedSettings, measure, suggest
 from multihead.workflows.suggested_recipe import languages
 from multihead.workflows.train import train
 
@@ -56,7 +56,7 @@ def test_whatever_the_kind_of_model_it_has_about_as_many_parameters(kind: str, p
         settings["model.source_vocab"] = settings["model.target_vocab"] = settings["tokenizer.vocab_size"]
         recipe = recipes.from_toml("", overrides=settings)
         with torch.device("meta"):
-            model = models.load(kind).Model(recipe.model)
+            model = model_kinds.load(kind).Model(recipe.model)
         return sum(parameter.numel() for parameter in model.parameters())
 
     assert 0.7 < parameters(kind) / parameters("transformer") < 1.4

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from multihead.apps.studies.sweep import Member, MemberRow, Sweep, agreement, read, run_sweep, to_csv, to_html
+from multihead.apps.studies.sweep.member import result_of, run_member
 from multihead.errors import UserError
-from multihead.workflows.sweep import Member, MemberRow, Sweep, agreement, read, run_sweep, to_csv, to_html
-from multihead.workflows.sweep.member import result_of, run_member
 
 Make = Callable[..., Sweep]
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from multihead import recipe as recipes
-from multihead.workflows.sweep import Member, MemberRow, Sweep, to_html
-from multihead.workflows.sweep.headlines import HeadlineScore, by_length, changes, scores
+from multihead.apps.studies.sweep import Member, MemberRow, Sweep, to_html
+from multihead.apps.studies.sweep.headlines import HeadlineScore, by_length, changes, scores
 
 RECIPE = recipes.load("quickstart")
 

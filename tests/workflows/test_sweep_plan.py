@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from multihead.apps.studies.sweep import plan, read
 from multihead.errors import UserError
-from multihead.recipes import sweeps
-from multihead.workflows.sweep import plan, read
+from multihead.recipe.built_in import sweeps
 
 
 @pytest.fixture

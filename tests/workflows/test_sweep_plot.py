@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from multihead.apps.studies.sweep import Member, MemberRow, Plot, Sweep, draw, read
+from multihead.apps.studies.sweep.plot import plotted_lines, setting
 from multihead.errors import UserError
-from multihead.workflows.sweep import Member, MemberRow, Plot, Sweep, draw, read
-from multihead.workflows.sweep.plot import plotted_lines, setting
 
 SWEEP = """
 recipe = "shakespeare-char-cpu"

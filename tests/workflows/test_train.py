@@ -7,10 +7,10 @@ from safetensors.torch import load_file
 from watching import Silent
 
 from multihead.errors import UserError
-from multihead.generation import Translator
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
+from multihead.tasks.translation.lines import Translator
 from multihead.training import Outcome, Training
 from multihead.workflows.train import train
 

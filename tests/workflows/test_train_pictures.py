@@ -7,13 +7,13 @@ from PIL import Image
 from watching import Silent
 
 from multihead import recipe as recipes
-from multihead.data.pictures.listing import listed
+from multihead.data.images.listing import listed
 from multihead.errors import UserError
-from multihead.generation import Translator
-from multihead.generation.picture_classifier import PictureClassifier
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
+from multihead.tasks.pictures.picture_classifier import PictureClassifier
+from multihead.tasks.translation.lines import Translator
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.train import train
 

@@ -10,10 +10,10 @@ import pytest
 from document_samples import samples
 from scripted_translator import ScriptedTranslator
 
-from multihead.generation.text_translator import TextTranslator
-from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.apps.documents.translating_documents import DocumentRequest, Summary, translate_document
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
+from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text.training import train
-from multihead.workflows.translating_documents import DocumentRequest, Summary, translate_document
 from multihead_documents import Markup, open_document
 
 SAMPLES = samples()

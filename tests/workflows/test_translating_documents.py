@@ -6,13 +6,13 @@ import pytest
 from capitals import capital_translator, translated, written
 from scripted_translator import ScriptedTranslator
 
+from multihead.apps.documents import translating_documents
+from multihead.apps.documents.translating_documents import DocumentRequest, default_output, translate_document
+from multihead.apps.documents.translation_memory import TranslationMemory
 from multihead.errors import UserError
-from multihead.generation.text_translator import TextTranslator
-from multihead.settings import SearchSettings, TokenizerSettings
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
+from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text.training import train
-from multihead.workflows import translating_documents
-from multihead.workflows.translating_documents import DocumentRequest, default_output, translate_document
-from multihead.workflows.translation_memory import TranslationMemory
 
 PO = """msgid ""
 msgstr ""

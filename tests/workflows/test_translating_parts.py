@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from multihead.disk import MAX_BYTES
+from multihead.apps.documents import translating_parts
+from multihead.apps.documents.text_blocks import find_blocks
+from multihead.apps.documents.translating_parts import MANIFEST, SharedTranslation
 from multihead.errors import UserError
+from multihead.system.disk import MAX_BYTES
+from multihead.system.part import parse_part
 from multihead.text.lines import read_lines
-from multihead.workflows import translating_parts
-from multihead.workflows.part import parse_part
-from multihead.workflows.text_blocks import find_blocks
-from multihead.workflows.translating_parts import MANIFEST, SharedTranslation
 
 BLOCK = 7
 FACTS = {"model": ["a"], "search": {"beam_size": 3}}
@@ -63,7 +63,7 @@ def joined(source: Path) -> bytes:
 def test_blocks_hold_the_lines_of_the_file(
     tmp_path: Path, content: bytes, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("multihead.workflows.text_blocks.CHUNK", chunk)
+    monkeypatch.setattr("multihead.apps.documents.text_blocks.CHUNK", chunk)
     path = tmp_path / "some.txt"
     path.write_bytes(content)
     blocks = find_blocks(path, BLOCK)

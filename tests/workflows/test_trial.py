@@ -8,11 +8,11 @@ from made_up_pairs import from_hebrew, into_cyrillic, named, pronounced, transla
 from watching import Silent
 
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
+from multihead.tasks.translation.suggest import RequestedSettings, alternative, profile
 from multihead.workflows import trial
 from multihead.workflows.resolve_recipe import resolve_recipe
-from multihead.workflows.suggest import RequestedSettings, alternative, profile
 from multihead.workflows.train import train
 
 TINY = {

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from multihead.recipe import from_toml, with_horizon
+from multihead.recipe.settings import TokenizerSettings
 from multihead.run import Run
-from multihead.settings import TokenizerSettings
+from multihead.tasks.translation.suggest.within_time import within
 from multihead.text.training import train
 from multihead.workflows import suggested_recipe
 from multihead.workflows.resolve_recipe import resolve_recipe
-from multihead.workflows.suggest.within_time import within
 from multihead.workflows.update_speed import tokens_per_second
 
 LONG = {

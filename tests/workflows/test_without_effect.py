@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from multihead import recipe as recipes
+from multihead.apps.studies.sweep.plan import read
 from multihead.errors import UserError
+from multihead.tasks.translation.without_effect import refuse_without_effect
 from multihead.workflows.resolve_recipe import resolve_recipe
-from multihead.workflows.sweep.plan import read
-from multihead.workflows.without_effect import refuse_without_effect
 
 VALID = {"data.valid_source": "v.de", "data.valid_target": "v.en"}
 

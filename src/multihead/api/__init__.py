@@ -23,11 +23,12 @@ scores it, ``multihead.compare`` compares several.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from multihead.api.loading import load
-from multihead.imports import optional_packages
+from multihead.system.imports import optional_packages
+from multihead.workflows.loading import load
 
 if TYPE_CHECKING:
-    from multihead.api.loaded import (
+    from multihead.api.loaded_sets import LoadedAnswerer, LoadedDetector, LoadedOddOneOut, LoadedTagger
+    from multihead.tasks.loaded import (
         LoadedImageClassifier,
         LoadedImageGenerator,
         LoadedMaskFiller,
@@ -35,9 +36,8 @@ if TYPE_CHECKING:
         LoadedTextGenerator,
         LoadedTranslator,
     )
-    from multihead.api.loaded_sets import LoadedAnswerer, LoadedDetector, LoadedOddOneOut, LoadedTagger
-    from multihead.api.measuring import ComparedRuns, compare, evaluate
-    from multihead.api.training import train
+    from multihead.workflows.corpus_training import train
+    from multihead.workflows.measuring import ComparedRuns, compare, evaluate
 
 __all__ = [
     "ComparedRuns",

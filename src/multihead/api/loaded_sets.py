@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from multihead.api.texts import ListsMethods
-from multihead.generation.answerer import Answerer
-from multihead.generation.detector import DetectedObject, Detector
-from multihead.generation.odd_one_out import OddOneOut
-from multihead.generation.tagger import Tagger
 from multihead.inspect.page import HtmlPage, PageOptions, explore_text, make_page
 from multihead.inspect.page.kinds import BIDIRECTIONAL
-from multihead.inspect.text_inspection import inspect_answer, inspect_tagging
+from multihead.tasks.detection.detector import DetectedObject, Detector
+from multihead.tasks.sets.odd_one_out import OddOneOut
+from multihead.tasks.spans.answerer import Answerer
+from multihead.tasks.spans.attention import inspect_answer
+from multihead.tasks.tagging.attention import inspect_tagging
+from multihead.tasks.tagging.tagger import Tagger
+from multihead.tasks.translation.text_methods import ListsMethods
 
 
 class LoadedTagger(ListsMethods, Tagger):

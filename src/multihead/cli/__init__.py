@@ -18,9 +18,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from multihead import plugins
 from multihead.errors import UserError
-from multihead.imports import optional_packages, uncollected
+from multihead.system import plugins
+from multihead.system.imports import optional_packages, uncollected
 
 INTERRUPTED, BROKEN_PIPE, BAD_INPUT = 130, 141, 2
 """Exit codes: those of a shell for SIGINT and SIGPIPE, and that of an error the user can fix."""
@@ -192,7 +192,7 @@ def run_command(name: str, arguments: list[str]) -> int:
             command: Callable[[list[str]], int] = importlib.import_module(f"{__name__}.{name}").main
         gc.freeze()  # imported objects stay alive: scanning them repeatedly took 7 % of a translation's time
         if sys.modules.get("torch"):  # a command that computes
-            importlib.import_module("multihead.hardware").use_threads()
+            importlib.import_module("multihead.system.hardware").use_threads()
         return command(arguments)
 
 

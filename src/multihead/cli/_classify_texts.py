@@ -8,12 +8,12 @@ from pathlib import Path
 
 from multihead.cli import _console
 from multihead.cli._confusion import as_json, show
-from multihead.data import same_words
-from multihead.data.texts import examples
 from multihead.errors import UserError
-from multihead.generation.text_classifier import Text, TextClassifier, TextPrediction, TextScores
 from multihead.run import Run
-from multihead.settings.tasks.classification import DataSettings
+from multihead.tasks.classification import same_words
+from multihead.tasks.classification.settings import DataSettings
+from multihead.tasks.classification.text_classifier import Text, TextClassifier, TextPrediction, TextScores
+from multihead.tasks.masked.texts import examples
 from multihead.text.corpus import read_lines
 from multihead.text.tables import Example
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from multihead.errors import UserError
-from multihead.terminal import escape_unprintable
+from multihead.system.terminal import escape_unprintable
 
 MAX_NOTES = 20
 """Number of notes on truncated or untranslated lines that are printed; further ones are counted."""

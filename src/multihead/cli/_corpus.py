@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from multihead.cli import _options
 from multihead.data.pairs import read_pairs
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
 from multihead.text.lines import file_kind
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from multihead.cli import _console
-from multihead.progress import OnCount
+from multihead.system.progress import OnCount
 
 
 @contextmanager

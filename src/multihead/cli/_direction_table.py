@@ -8,7 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from multihead.workflows.evaluate import Evaluation
+from multihead.tasks.translation.evaluate import Evaluation
 
 
 def show_directions(run: str, evaluations: Sequence[Evaluation], console: Console) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, TypeVar
 
 from multihead.cli import _console, _options
-from multihead.generation.line_translator import LineTranslator
+from multihead.tasks.translation.lines.line_translator import LineTranslator
 
 To = Annotated[str | None, _options.Option(name="to", metavar="LANGUAGE")]
 From = Annotated[str | None, _options.Option(name="from", metavar="LANGUAGE")]

@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.table import Table
 
-from multihead.settings import tasks
+from multihead.recipe import tasks
 from multihead.training.space import megabytes
 from multihead.workflows.dry_run import DryRun
 from multihead.workflows.progress_display import format_duration
@@ -22,7 +22,7 @@ def show(found: DryRun, console: Console) -> None:
         "disk": f"{megabytes(found.space)} for checkpoints, {megabytes(found.free)} free",
         "one epoch": f"{found.batches_per_epoch / training.accumulate:,.0f} updates",
         "training": f"{most}{found.updates:,} updates, {found.epochs:.1f} epochs",
-        "speed": f"{found.tokens_per_second:,.0f} {tasks.speed_unit(found.recipe.task)}/s, "
+        "speed": f"{found.tokens_per_second:,.0f} {tasks.get_task(found.recipe.task).speed_unit}/s, "
         f"{_short(found.seconds_per_update)} per update",
         "time": f"{most}about {format_duration(3600 * found.hours)}, without validation",
     }

@@ -5,8 +5,8 @@ from dataclasses import fields
 from typing import Any
 
 from multihead.errors import UserError
-from multihead.settings import SearchSettings, Settings
-from multihead.workflows.without_effect import without_effect
+from multihead.recipe.settings import SearchSettings, Settings
+from multihead.tasks.translation.without_effect import without_effect
 
 Used = Mapping[str, Collection[str]]
 """The keys that a command uses, by section; all keys of a section that is not listed."""

@@ -6,15 +6,15 @@ from typing import Any
 import torch
 from torch import nn
 
-from multihead import hardware, native
+from multihead.apps.export.ctranslate2 import not_expressible
 from multihead.engines.choose import OWN_STEPS, choose
-from multihead.export.ctranslate2 import not_expressible
-from multihead.generation.loading import native_record
-from multihead.generation.recording import record_run
-from multihead.imports import is_installed
 from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
 from multihead.run import Run
 from multihead.search.consistency import drawing_inconsistency, example, inconsistency, text_inconsistency
+from multihead.system import hardware, native
+from multihead.system.imports import is_installed
+from multihead.tasks.translation.lines.loading import native_record
+from multihead.tasks.translation.lines.recording import record_run
 
 
 def engine_report(run: Run) -> Iterator[tuple[str, str]]:

@@ -8,22 +8,22 @@ from typing import Any
 
 from multihead.cli import _classify_texts, _console
 from multihead.cli._classify_texts import GENERATED
-from multihead.data import key_values
-from multihead.data.pictures.coco import read_coco
-from multihead.data.pictures.listing import listed
-from multihead.data.pictures.objects import generated_test_scenes
-from multihead.data.questions import questions_of
-from multihead.data.tagged import generated_test_sentences, sentences_of
+from multihead.data.images.listing import listed
 from multihead.errors import UserError
-from multihead.generation.answerer import Answerer
-from multihead.generation.detector import Detector
-from multihead.generation.masked_likelihood import MaskedMeasure
-from multihead.generation.odd_one_out import OddOneOut
-from multihead.generation.picture_classifier import PictureClassifier
-from multihead.generation.tagger import Tagger
-from multihead.generation.text_classifier import TextClassifier
-from multihead.generation.text_likelihood import TextLikelihood
 from multihead.run import Run
+from multihead.tasks.classification.text_classifier import TextClassifier
+from multihead.tasks.detection.coco import read_coco
+from multihead.tasks.detection.detector import Detector
+from multihead.tasks.detection.objects import generated_test_scenes
+from multihead.tasks.language.text_likelihood import TextLikelihood
+from multihead.tasks.masked.masked_likelihood import MaskedMeasure
+from multihead.tasks.pictures.picture_classifier import PictureClassifier
+from multihead.tasks.sets.odd_one_out import OddOneOut
+from multihead.tasks.spans import key_values
+from multihead.tasks.spans.answerer import Answerer
+from multihead.tasks.spans.questions import questions_of
+from multihead.tasks.tagging.tagged import generated_test_sentences, sentences_of
+from multihead.tasks.tagging.tagger import Tagger
 
 Results = Mapping[str, Any]
 """Scores by name, ready for JSON."""

@@ -15,12 +15,12 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 from rich.text import Text
 
-from multihead import models
 from multihead.cli import _console
 from multihead.cli._effect import Used
 from multihead.cli._parsing import Argument, arguments_of
+from multihead.recipe import model_kinds
+from multihead.recipe.settings import Settings
 from multihead.recipe.values import spelled
-from multihead.settings import Settings
 
 Types = Mapping[str, type[Settings]]
 """Settings class of each section."""
@@ -136,8 +136,8 @@ class Help:
             left = f"--{spelling(name, key, short=self._short)}"
             field = kind.model_fields.get(key)
             if field is None:
-                kinds = "" if brief else f": one of {', '.join(models.kinds())}"
-                yield left, f"Model{kinds}. [{models.name_of(kind)}]"
+                kinds = "" if brief else f": one of {', '.join(model_kinds.names())}"
+                yield left, f"Model{kinds}. [{model_kinds.name_of(kind)}]"
                 continue
             text = " ".join((field.description or "").split())
             text = _gist(text) if brief else " ".join([text, *_choices(field)])

@@ -2,11 +2,9 @@
 
 from collections.abc import Collection, Sequence
 
-from multihead import models
 from multihead.cli._effect import Used
 from multihead.cli._help import Types, spelling
-from multihead.recipe import SECTION_NAMES
-from multihead.settings import tasks
+from multihead.recipe import SECTION_NAMES, model_kinds, tasks
 
 
 def split(
@@ -14,7 +12,7 @@ def split(
     *,
     sections: Sequence[str],
     short: str = "",
-    task: str = models.DEFAULT_TASK,
+    task: str = model_kinds.DEFAULT_TASK,
 ) -> tuple[list[str], dict[str, str]]:
     """Separate recipe keys from the other arguments; the last value of a repeated key counts.
 
@@ -26,7 +24,7 @@ def split(
     >>> split(["run", "--beam-size=4"], sections=["search"], short="search")
     (['run'], {'search.beam_size': '4'})
     """
-    bare = tasks.sections(task)[short].model_fields if short else ()
+    bare = tasks.get_task(task).sections[short].model_fields if short else ()
     rest: list[str] = []
     given: dict[str, str] = {}
     remaining = iter(enumerate(arguments))

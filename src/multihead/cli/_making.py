@@ -9,10 +9,10 @@ from typing import Any
 
 from rich.console import Console
 
-from multihead import randomness
 from multihead.data import joined_texts, listops
 from multihead.errors import UserError
 from multihead.run import files
+from multihead.system import randomness
 from multihead.text.tables import read_labelled
 
 FEWEST = 50
@@ -116,8 +116,8 @@ def _shapes(asked: GivenOptions, console: Console) -> None:
     if not 1 <= count <= MOST:
         raise UserError(f"--count {count}", remedy=f"Give a number from 1 to {MOST:,}.")
     # Imported here: only images need Pillow.
-    scenes_module: Any = importlib.import_module("multihead.data.pictures.scenes")
-    coco: Any = importlib.import_module("multihead.data.pictures.coco_writing")
+    scenes_module: Any = importlib.import_module("multihead.tasks.detection.scenes")
+    coco: Any = importlib.import_module("multihead.tasks.detection.coco_writing")
     folder, stencils = Path(asked.to or "data/shapes"), scenes_module.ShapeStencils()
     maker = scenes_module.SceneMaker(stencils, seed=randomness.derive(asked.seed, "made scenes"))
     files.make_folder(folder)

@@ -5,14 +5,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from multihead import models, recipe, recipes
+from multihead import recipe
 from multihead.cli import _keys
 from multihead.cli._effect import Used, refuse_unused
 from multihead.cli._help import Help, Types
 from multihead.cli._parsing import POSITIONAL, RARE, Option, parse
 from multihead.errors import UserError
-from multihead.imports import is_installed
-from multihead.settings import tasks
+from multihead.recipe import built_in as recipes
+from multihead.recipe import model_kinds, tasks
+from multihead.system.imports import is_installed
 
 Options = TypeVar("Options")
 
@@ -53,7 +54,7 @@ def read_with_keys(
     *,
     sections: Sequence[str],
     short: str = "",
-    task: str = models.DEFAULT_TASK,
+    task: str = model_kinds.DEFAULT_TASK,
     listed: bool = True,
     used: Used | None = None,
 ) -> tuple[Options, dict[str, str]]:
@@ -116,11 +117,11 @@ def at_least_one(name: str, count: int) -> int:
 def _section_types(rest: Sequence[str], given: Mapping[str, str], task: str) -> Types:
     """Return the settings classes of the model or recipe given among the arguments, or of the task."""
     if "model.kind" in given:
-        return recipe.section_types(models.named(given["model.kind"]))
+        return recipe.section_types(model_kinds.named(given["model.kind"]))
     # A model's own settings lie beside its layers; commands that have keys of [model] need PyTorch anyway.
-    if task == models.DEFAULT_TASK and is_installed("torch"):
+    if task == model_kinds.DEFAULT_TASK and is_installed("torch"):
         return recipe.section_types(_recipe_kind(rest) or recipe.DEFAULT_KIND)
-    return tasks.sections(task)
+    return tasks.get_task(task).sections
 
 
 def _recipe_kind(rest: Sequence[str]) -> str | None:

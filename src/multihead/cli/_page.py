@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from multihead.apps.export.live_page import live_page
 from multihead.cli import _console
 from multihead.errors import UserError
 from multihead.run import Run, files
-from multihead.workflows.live_page import live_page
 
 PAGES = (".html", ".htm")
 

@@ -5,19 +5,20 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from multihead import native_library, run
+from multihead import run
+from multihead.apps.documents.translating_parts import SharedTranslation
 from multihead.cli import _console
 from multihead.cli._effect import refuse_options
 from multihead.cli._writing import write_bytes
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
-from multihead.generation.loading import device_type
-from multihead.generation.translation import Translation
+from multihead.recipe.settings import SearchSettings
 from multihead.run.names import WEIGHTS
 from multihead.run.search_record import SearchRecord
-from multihead.settings import SearchSettings
-from multihead.workflows.part import parse_part
-from multihead.workflows.translating_parts import SharedTranslation
+from multihead.system import native_library
+from multihead.system.part import parse_part
+from multihead.tasks.translation.lines.loading import device_type
+from multihead.tasks.translation.lines.translation import Translation
 
 TranslateLines = Callable[[Sequence[str], Sequence[str], int], list[Translation]]
 """(lines, forced beginnings, number of the first line) -> translations."""

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from multihead import native_library, run
 from multihead import recipe as recipes
+from multihead import run
 from multihead.cli import _options
-from multihead.generation.loading import needs_pytorch
-from multihead.imports import is_installed
+from multihead.recipe.settings import SearchSettings
 from multihead.run.search_record import SearchRecord
-from multihead.settings import SearchSettings
+from multihead.system import native_library
+from multihead.system.imports import is_installed
+from multihead.tasks.translation.lines.loading import needs_pytorch
 
 Precision = Annotated[
     native_library.Precision,

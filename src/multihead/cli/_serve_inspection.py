@@ -1,9 +1,9 @@
 """The page of a sentence's attention in ``multihead serve``; imported on first use: it needs PyTorch."""
 
-from multihead.attention_maps import AlignmentHead
+from multihead import tasks
+from multihead.inspect.maps import AlignmentHead
 from multihead.inspect.page import PageOptions
-from multihead.workflows import tasks
-from multihead.workflows.inspection import InspectionRequest
+from multihead.tasks.inspection import InspectionRequest
 
 
 def inspect(run: str, sentence: str, device: str) -> str:

@@ -2,7 +2,7 @@
 
 from rich.cells import cell_len, set_cell_size
 
-from multihead.attention_maps import Alignment
+from multihead.inspect.maps import Alignment
 
 SHADES = " ░▒▓█"
 

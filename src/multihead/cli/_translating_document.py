@@ -5,20 +5,20 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from multihead.apps.documents.finished_documents import finished
+from multihead.apps.documents.page_links import linked_places
+from multihead.apps.documents.translating_documents import (
+    DocumentRequest,
+    Summary,
+    translate_document,
+    translation_digest,
+)
+from multihead.apps.documents.translating_folders import SELDOM, planned
 from multihead.cli import _console
 from multihead.cli._counting import counted
 from multihead.documents.library import best_language, open_document
 from multihead.errors import UserError
-from multihead.generation.text_translator import TextTranslator
-from multihead.workflows.finished_documents import finished
-from multihead.workflows.page_links import linked_places
-from multihead.workflows.translating_documents import (
-    DocumentRequest,
-    Summary,
-    translation_digest,
-    translate_document,
-)
-from multihead.workflows.translating_folders import SELDOM, planned
+from multihead.tasks.translation.texts.text_translator import TextTranslator
 
 
 def named_target(path: Path, languages: Iterable[str], encoding: str | None) -> str | None:

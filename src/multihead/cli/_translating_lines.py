@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from multihead.generation.line_translator import LineTranslator
-from multihead.generation.text_results import TextTranslation
-from multihead.generation.text_translator import TextTranslator
-from multihead.generation.translation import Translation
-from multihead.settings import SearchSettings
+from multihead.recipe.settings import SearchSettings
+from multihead.tasks.translation.lines.line_translator import LineTranslator
+from multihead.tasks.translation.lines.translation import Translation
+from multihead.tasks.translation.texts.text_results import TextTranslation
+from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text.terms import Glossary
 
 

@@ -19,18 +19,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-
+from multihead.apps.corpus.aligning import DocumentAlignment, PassagePair, align_documents
+from multihead.apps.corpus.aligning_folders import language_of, planned
+from multihead.apps.documents.finished_documents import has_changed
 from multihead.cli import _console, _options
 from multihead.cli._writing import in_blocks, same_file, write
 from multihead.data.cleaning.sample import doubts
 from multihead.documents.library import languages_match, tmx_lines
 from multihead.errors import UserError
-from multihead.terminal import escape_unprintable
+from multihead.system.terminal import escape_unprintable
 from multihead.text.languages import canonical
 from multihead.text.lines import file_kind
-from multihead.workflows.aligning import DocumentAlignment, PassagePair, align_documents
-from multihead.workflows.aligning_folders import language_of, planned
-from multihead.workflows.finished_documents import has_changed
 
 USAGE = "Usage: multihead align DOCUMENT TRANSLATION -o FILE.tmx"
 ENDINGS = (".tmx", ".tsv")

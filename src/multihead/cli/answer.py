@@ -22,8 +22,8 @@ from typing import Annotated
 
 from multihead.cli import _options
 from multihead.errors import UserError
-from multihead.generation.answerer import Answer, Answerer
 from multihead.run import files
+from multihead.tasks.spans.answerer import Answer, Answerer
 from multihead.text.lines import STDIN, read_lines
 
 CHUNK = 256

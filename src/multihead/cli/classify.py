@@ -24,12 +24,12 @@ from typing import Annotated
 from multihead.cli import _classify_texts, _console, _options
 from multihead.cli._confusion import as_json, show
 from multihead.cli._effect import refuse_options
-from multihead.data.pictures.listing import Listing, listed
-from multihead.data.pictures.opening import SUFFIXES
+from multihead.data.images.listing import Listing, listed
+from multihead.data.images.opening import SUFFIXES
 from multihead.errors import UserError
-from multihead.generation.odd_one_out import OddOneOut
-from multihead.generation.picture_classifier import PictureClassifier, Views
 from multihead.run import Run
+from multihead.tasks.pictures.picture_classifier import PictureClassifier, Views
+from multihead.tasks.sets.odd_one_out import OddOneOut
 
 Run_ = Annotated[str, _options.POSITIONAL, _options.Option(metavar="RUN")]
 Pictures = Annotated[tuple[str, ...], _options.POSITIONAL, _options.Option(metavar="[IMAGE|TEXT...]")]

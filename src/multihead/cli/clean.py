@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+from multihead.apps.corpus.cleaning import Cleaned, clean
 from multihead.cli import _console, _options
 from multihead.cli._corpus import CorpusOptions
 from multihead.cli._writing import in_blocks, same_file, write
 from multihead.data.cleaning.verdicts import judge
 from multihead.errors import UserError
-from multihead.terminal import escape_unprintable
+from multihead.system.terminal import escape_unprintable
 from multihead.text.lines import file_kind, read_lines
-from multihead.workflows.cleaning import Cleaned, clean
 from multihead.workflows.progress_display import ProgressDisplay
 
 HEADER = "pair\treason\todds\tnote\tsource\ttarget"
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
         verdicts = None
         if options.model:
             # Imported here: only training the translators needs PyTorch.
-            translators: Any = importlib.import_module("multihead.workflows.dual_cross_entropy")
+            translators: Any = importlib.import_module("multihead.apps.corpus.dual_cross_entropy")
             verdicts = judge(pairs, progress=display.on_preparation)
             verdicts = translators.judged_by_translators(pairs, verdicts, Path(options.model), display)
         found = clean(

@@ -24,13 +24,13 @@ from multihead.cli._counting import counted
 from multihead.cli._effect import FILE_READING, SEARCH_OF_THE_BEST
 from multihead.errors import UserError
 from multihead.inspect.report import RunComparison, RunFacts, TestSetResults, compare_page
-from multihead.progress import OnProgress
+from multihead.inspect.report.compared_numbers import to_dict
 from multihead.run import files
 from multihead.scores import Comparison, format_perplexity
-from multihead.workflows.compare import comparable_runs, compare_runs, requested_tests
-from multihead.workflows.compared_numbers import to_dict
-from multihead.workflows.evaluate import named_sources
-from multihead.workflows.without_effect import refuse_fields, refuse_keys, refuse_other_methods
+from multihead.system.progress import OnProgress
+from multihead.tasks.translation.compare import comparable_runs, compare_runs, requested_tests
+from multihead.tasks.translation.evaluate import named_sources
+from multihead.tasks.translation.without_effect import refuse_fields, refuse_keys, refuse_other_methods
 
 USED = {"search": SEARCH_OF_THE_BEST, "data": ("dir", "tests", *FILE_READING)}
 """Keys of a recipe that have an effect here."""

@@ -17,9 +17,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from multihead import cli, recipes
+from multihead import cli
 from multihead.cli import _options
 from multihead.errors import UserError
+from multihead.recipe import built_in as recipes
 
 SHELLS = ("bash", "zsh", "fish")
 

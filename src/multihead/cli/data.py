@@ -29,8 +29,8 @@ from multihead.cli._making import GivenOptions, make
 from multihead.data.cache import CacheEntry, clear, entries
 from multihead.data.catalogue import CORPORA, corpus_named
 from multihead.data.download import get
-from multihead.disk import cache_root
 from multihead.errors import UserError
+from multihead.system.disk import cache_root
 
 OF_MAKE = ("lengths", "count", "seed")
 WITHOUT_EFFECT = {

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Annotated
 
 from multihead.cli import _console, _options
-from multihead.data.pictures.opening import SUFFIXES, open_picture
+from multihead.data.images.opening import SUFFIXES, open_picture
 from multihead.errors import UserError
-from multihead.generation.detector import DetectedObject, Detector
-from multihead.inspect.detections import draw_boxes
 from multihead.inspect.figures import METADATA
 from multihead.run import files
+from multihead.tasks.detection.detections import draw_boxes
+from multihead.tasks.detection.detector import DetectedObject, Detector
 
 
 @dataclass(frozen=True)

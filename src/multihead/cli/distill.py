@@ -22,26 +22,26 @@ from typing import Annotated
 from rich.console import Console
 from rich.table import Table
 
-from multihead import hardware, models
-from multihead.cli import INTERRUPTED, _console, _options
-from multihead.cli.train import summary
-from multihead.errors import UserError
-from multihead.generation import Translator
-from multihead.recipe import SECTION_NAMES
-from multihead.run import Run
-from multihead.run.files import check_place
-from multihead.workflows.distillation_table import SystemRow, distillation_table
-from multihead.workflows.distilling import (
+from multihead.apps.corpus.distillation_table import SystemRow, distillation_table
+from multihead.apps.corpus.distilling import (
     DistillationCorpus,
     distilled,
     judged_on,
     lessons_folder,
     student_recipe,
 )
+from multihead.apps.corpus.student_vocabulary import fit_vocabulary
+from multihead.cli import INTERRUPTED, _console, _options
+from multihead.cli.train import summary
+from multihead.errors import UserError
+from multihead.recipe import SECTION_NAMES, model_kinds
+from multihead.run import Run
+from multihead.run.files import check_place
+from multihead.system import hardware
+from multihead.tasks.translation.lines import Translator
+from multihead.tasks.translation.without_effect import refuse_without_effect
 from multihead.workflows.progress_display import ProgressDisplay
-from multihead.workflows.student_vocabulary import fit_vocabulary
 from multihead.workflows.train import train
-from multihead.workflows.without_effect import refuse_without_effect
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def main(arguments: Sequence[str]) -> int:
     else:
         how = "compare TEACHER STUDENT --src FILE --tgt FILE"
         console.print(f"to compare it with the teacher: {_console.program()} {how}")
-    if recipe.kind in models.built_in():
+    if recipe.kind in model_kinds.built_in():
         place = shlex.quote(str(student))
         console.print(
             f"to run it in Firefox's engine: {_console.program()} export {place} --to firefox -o DIR"

@@ -20,11 +20,11 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from multihead.apps.corpus import diversify as work
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES
-from multihead.workflows import diversify as work
-from multihead.workflows.evaluate import Evaluation
+from multihead.tasks.translation.evaluate import Evaluation
 from multihead.workflows.progress_display import ProgressDisplay
 
 

@@ -20,14 +20,14 @@ from typing import Annotated
 
 from rich.table import Table
 
-from multihead import native_library
 from multihead.cli import _console, _options
-from multihead.cores import usable_cores
-from multihead.generation.loading import native_record, needs_pytorch
-from multihead.imports import install_command, is_installed
 from multihead.run import Run
 from multihead.run.environment import PACKAGES
 from multihead.run.verify import checksums
+from multihead.system import native_library
+from multihead.system.cores import usable_cores
+from multihead.system.imports import install_command, is_installed
+from multihead.tasks.translation.lines.loading import native_record, needs_pytorch
 
 OPTIONAL = {
     "ctranslate2": "`export --to ctranslate2`: pip install 'multihead[export]'",

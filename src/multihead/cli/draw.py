@@ -23,10 +23,10 @@ from multihead import recipe as recipes
 from multihead.cli import _console, _options
 from multihead.cli._effect import refuse_options
 from multihead.errors import UserError
-from multihead.generation.image_generator import ImageGenerator
 from multihead.run import Run, files
-from multihead.workflows.gallery import gallery
-from multihead.workflows.without_effect import refuse_keys
+from multihead.tasks.drawing.gallery import gallery
+from multihead.tasks.drawing.image_generator import ImageGenerator
+from multihead.tasks.translation.without_effect import refuse_keys
 
 EDGE = 2
 """Pixels between the images of a grid."""

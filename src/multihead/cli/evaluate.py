@@ -25,7 +25,6 @@ from typing import Annotated, Literal
 
 from rich.console import Console
 
-from multihead import hardware
 from multihead import recipe as recipes
 from multihead.cli import _console, _directions, _evaluate_tasks, _options
 from multihead.cli._counting import counted
@@ -33,14 +32,11 @@ from multihead.cli._direction_table import show_directions
 from multihead.cli._effect import FILE_READING, SEARCH_OF_THE_BEST, refuse_options
 from multihead.cli._searching import Precision
 from multihead.errors import UserError
-from multihead.generation import Translator
-from multihead.generation.calibration import fit, piece_rates
-from multihead.generation.confidence import NAME
+from multihead.recipe import tasks
 from multihead.run import Run
 from multihead.scores import Comparison
-from multihead.settings import tasks
-from multihead.text.published import tokeniser
-from multihead.workflows.evaluate import (
+from multihead.system import hardware
+from multihead.tasks.translation.evaluate import (
     Evaluation,
     TestSet,
     Way,
@@ -50,12 +46,16 @@ from multihead.workflows.evaluate import (
     perturbed,
     requested_test_sets,
 )
-from multihead.workflows.without_effect import (
+from multihead.tasks.translation.lines import Translator
+from multihead.tasks.translation.texts.calibration import fit, piece_rates
+from multihead.tasks.translation.texts.confidence import NAME
+from multihead.tasks.translation.without_effect import (
     refuse_fields,
     refuse_keys,
     refuse_other_methods,
     without_effect,
 )
+from multihead.text.published import tokeniser
 
 LONGEST_N_GRAM = 4
 """Words of the longest n-grams that BLEU counts."""
@@ -157,7 +157,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _evaluate_other(options: Options, given: Mapping[str, str], task: str) -> int:
     """Evaluate a model that does not translate."""
-    reason = f"on models for {tasks.work(task)}"
+    reason = f"on models for {tasks.get_task(task).work}"
     own = ("runs", "src", "tgt", "json", "device")
     refuse_options(options, [field.name for field in fields(options) if field.name not in own], reason)
     for key in given:

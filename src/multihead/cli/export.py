@@ -28,13 +28,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, get_args
 
+from multihead.apps import huggingface
+from multihead.apps.export import argos, comparison, ctranslate2, firefox, manifest, onnx, sentencepiece
+from multihead.apps.export.calibration import calibration_lines
 from multihead.cli import _console, _options, _page
 from multihead.cli._effect import refuse_options
 from multihead.errors import UserError
-from multihead.export import argos, comparison, ctranslate2, firefox, manifest, onnx, sentencepiece
 from multihead.run import Run
-from multihead.workflows import huggingface
-from multihead.workflows.calibration import calibration_lines
 
 EXAMPLE = """\
   python {folder}/translate.py < letter.txt   (needs ctranslate2 and tokenizers only)

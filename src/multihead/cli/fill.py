@@ -13,7 +13,7 @@ from typing import Annotated
 
 from multihead.cli import _options
 from multihead.errors import UserError
-from multihead.generation.mask_filler import MaskFiller
+from multihead.tasks.masked.mask_filler import MaskFiller
 
 
 @dataclass(frozen=True)

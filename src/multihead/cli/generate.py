@@ -14,10 +14,10 @@ from typing import Annotated
 from multihead import recipe as recipes
 from multihead.cli import _options
 from multihead.errors import UserError
-from multihead.generation.text_generator import TextGenerator
 from multihead.run import Run
+from multihead.tasks.language.text_generator import TextGenerator
+from multihead.tasks.translation.without_effect import refuse_keys
 from multihead.text.lines import STDIN, read_lines
-from multihead.workflows.without_effect import refuse_keys
 
 SAMPLING_KEYS = ("search.top_k", "search.top_p", "search.seed")
 """Keys of [search] that have no effect at temperature 0."""

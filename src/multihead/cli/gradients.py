@@ -16,11 +16,11 @@ from typing import Annotated
 
 from rich.table import Table
 
+from multihead.apps.studies import gradients
 from multihead.cli import _console, _options
 from multihead.errors import UserError
 from multihead.run import files
 from multihead.run.environment import environment
-from multihead.workflows import gradients
 
 LONGEST = 4096
 

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from multihead.apps.huggingface.importing import import_folder
 from multihead.cli import _console, _options
 from multihead.errors import UserError
-from multihead.settings import tasks
-from multihead.workflows.importing import import_folder
+from multihead.recipe import tasks
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,6 @@ def main(arguments: Sequence[str]) -> int:
         console.print(f"the folder has no {missing_part}; it is initialised to zero and needs fine-tuning")
         console.print(f"to train it: {_console.program()} train --init {name}")
         return 0
-    if command := tasks.use(recipe.task):
+    if command := tasks.get_task(recipe.task).use:
         console.print(f"to use it: {_console.program()} {command.format(run=name)}")
     return 0

@@ -21,16 +21,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from multihead.attention_maps import AlignmentHead
+from multihead import tasks
 from multihead.cli import _console, _directions, _options, _page
 from multihead.cli._effect import refuse_options
 from multihead.cli._shades import shades
 from multihead.errors import UserError
 from multihead.inspect.figures import METADATA
+from multihead.inspect.maps import AlignmentHead
 from multihead.inspect.page import PageOptions
 from multihead.run import files
-from multihead.workflows import tasks
-from multihead.workflows.inspection import EVERY_CHOICE, Inspection, InspectionRequest
+from multihead.tasks.inspection import EVERY_CHOICE, Inspection, InspectionRequest
 
 PAGES = (".html", ".htm")
 """File extensions of pages."""

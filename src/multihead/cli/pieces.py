@@ -22,7 +22,7 @@ from rich.cells import cell_len
 from multihead.cli import _console, _options
 from multihead.errors import UserError
 from multihead.run import Run, vocabulary
-from multihead.terminal import escape_unprintable
+from multihead.system.terminal import escape_unprintable
 from multihead.text.lines import read_lines
 from multihead.text.tokenizer import Tokenizer
 

@@ -17,25 +17,25 @@ from typing import Literal
 
 from rich.console import Console
 
-from multihead import models, plugins
 from multihead import recipe as recipes
+from multihead.apps.studies.equal_size import settings_of_equal_size
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.cli._counting import counted
 from multihead.cli._shades import shades
 from multihead.cli.train import summary
 from multihead.errors import UserError
-from multihead.generation import Translator
 from multihead.inspect import heatmap, terminal_curves
-from multihead.recipe import SECTION_NAMES, Recipe
+from multihead.recipe import SECTION_NAMES, Recipe, model_kinds, tasks
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings, tasks
+from multihead.system import plugins
+from multihead.tasks.translation.compare import alignment
+from multihead.tasks.translation.evaluate import Evaluation, evaluate, test_sets
+from multihead.tasks.translation.lines import Translator
+from multihead.tasks.translation.without_effect import refuse_keys, refuse_without_effect
 from multihead.text import numbers
-from multihead.workflows.compare import alignment
-from multihead.workflows.equal_size import settings_of_equal_size
-from multihead.workflows.evaluate import Evaluation, evaluate, test_sets
 from multihead.workflows.progress_display import ProgressDisplay
 from multihead.workflows.train import train
-from multihead.workflows.without_effect import refuse_keys, refuse_without_effect
 
 Pair = Literal["de-en", "ko-en"]  # text.numbers.PAIRS
 EXAMPLE: dict[Pair, tuple[str, str]] = {
@@ -109,11 +109,11 @@ def _recipe(options: Options, given: dict[str, str]) -> Recipe[Settings]:
     refuse_keys(given, OWN_CORPUS, "in the quickstart, which makes its own corpus")
     if options.steps is not None:
         refuse_keys(given, ("training.steps",), "beside --steps")
-    kind = models.named(given.get("model.kind", recipes.DEFAULT_KIND))
-    if models.task(kind) != "translation":
+    kind = model_kinds.named(given.get("model.kind", recipes.DEFAULT_KIND))
+    if model_kinds.task(kind) != "translation":
         raise UserError(
             f'the quickstart trains a translator, and "{plugins.shown(kind)}" '
-            f"is for {tasks.work(models.task(kind))}",
+            f"is for {tasks.get_task(model_kinds.task(kind)).work}",
             place="--model.kind",
             remedy="Leave it out, or choose another model.",
         )

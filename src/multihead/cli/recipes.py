@@ -6,8 +6,9 @@ from typing import Annotated
 
 from rich.table import Table
 
-from multihead import recipe, recipes
+from multihead import recipe
 from multihead.cli import _console, _options
+from multihead.recipe import built_in as recipes
 
 HEADINGS = {
     "transformer": "Translation: Transformers",

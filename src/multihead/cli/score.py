@@ -19,10 +19,10 @@ from multihead.cli._effect import FILE_READING
 from multihead.cli._writing import write
 from multihead.data.pairs import read_pairs
 from multihead.errors import UserError
-from multihead.generation import PairScore, Translator
+from multihead.recipe.settings import DataSettings
 from multihead.run import Run
-from multihead.settings import DataSettings
-from multihead.workflows.without_effect import refuse_fields, refuse_keys
+from multihead.tasks.translation.lines import PairScore, Translator
+from multihead.tasks.translation.without_effect import refuse_fields, refuse_keys
 
 CHUNK = 4096
 """Number of pairs scored together."""

@@ -25,27 +25,27 @@ from typing import Annotated, Literal
 
 import uvicorn
 
-from multihead import memory
+from multihead.apps.serve.access import ApiKeys, Rate
+from multihead.apps.serve.app import Serving, application
+from multihead.apps.serve.connections import BACKLOG, IDLE_SECONDS, timed_protocol
+from multihead.apps.serve.corrections import Corrections
+from multihead.apps.serve.fair_queue import FairQueue
+from multihead.apps.serve.glossaries import Glossaries
+from multihead.apps.serve.handling import RequestLimits
+from multihead.apps.serve.logs import json_log, no_log
+from multihead.apps.serve.metrics import Metrics
+from multihead.apps.serve.queued import QueuedTranslator
+from multihead.apps.serve.service import ServedDirection, Service
 from multihead.cli import _console, _options
 from multihead.cli._effect import SEARCH_OF_THE_BEST
 from multihead.cli._searching import Precision, search_settings
 from multihead.documents import about_documents, is_installed
 from multihead.errors import UserError
-from multihead.generation.loading import load_translator
-from multihead.generation.text_translator import TextTranslator
-from multihead.serve.access import ApiKeys, Rate
-from multihead.serve.app import Serving, application
-from multihead.serve.connections import BACKLOG, IDLE_SECONDS, timed_protocol
-from multihead.serve.corrections import Corrections
-from multihead.serve.fair_queue import FairQueue
-from multihead.serve.glossaries import Glossaries
-from multihead.serve.handling import RequestLimits
-from multihead.serve.logs import json_log, no_log
-from multihead.serve.metrics import Metrics
-from multihead.serve.queued import QueuedTranslator
-from multihead.serve.service import ServedDirection, Service
+from multihead.system import memory
+from multihead.tasks.translation.lines.loading import load_translator
+from multihead.tasks.translation.texts.text_translator import TextTranslator
+from multihead.tasks.translation.without_effect import refuse_other_methods
 from multihead.text.terms import Glossary
-from multihead.workflows.without_effect import refuse_other_methods
 
 GRACE = 30
 """Seconds for pending requests after Ctrl-C."""
@@ -218,7 +218,7 @@ def _translated_document(
     translator: TextTranslator, direction: ServedDirection, name: str, content: bytes
 ) -> tuple[bytes, list[str]]:
     """Return the translated document, and its cautions."""
-    documents = about_documents("multihead.workflows.translating_documents", name)
+    documents = about_documents("multihead.apps.documents.translating_documents", name)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         output = path.with_stem(f"{path.stem}.translated")

@@ -17,14 +17,8 @@ from typing import Annotated
 from rich.console import Console
 from rich.table import Table
 
-from multihead.cli import INTERRUPTED, _console, _options
-from multihead.errors import UserError
-from multihead.recipe import SECTION_NAMES
-from multihead.recipes import sweeps
-from multihead.run.files import write_text
-from multihead.workflows.attention_cost import TABLE, measure_all
-from multihead.workflows.part import parse_part, part_of
-from multihead.workflows.sweep import (
+from multihead.apps.studies.attention_cost import TABLE, measure_all
+from multihead.apps.studies.sweep import (
     MemberRow,
     Sweep,
     agreement,
@@ -36,6 +30,12 @@ from multihead.workflows.sweep import (
     to_csv,
     to_html,
 )
+from multihead.cli import INTERRUPTED, _console, _options
+from multihead.errors import UserError
+from multihead.recipe import SECTION_NAMES
+from multihead.recipe.built_in import sweeps
+from multihead.run.files import write_text
+from multihead.system.part import parse_part, part_of
 
 FAILED = 1
 EVERY = "*"

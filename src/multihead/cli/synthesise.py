@@ -16,16 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from multihead import hardware
+from multihead.apps.corpus.synthesis import languages_of, synthesise
 from multihead.cli import _console, _directions, _options
 from multihead.cli._searching import Precision, search_settings
 from multihead.errors import UserError
-from multihead.generation import Translator
 from multihead.run import Run
+from multihead.system import hardware
+from multihead.tasks.translation.lines import Translator
+from multihead.tasks.translation.without_effect import refuse_other_methods
 from multihead.text.lines import STDIN
 from multihead.workflows.progress_display import ProgressDisplay
-from multihead.workflows.synthesis import languages_of, synthesise
-from multihead.workflows.without_effect import refuse_other_methods
 
 
 @dataclass(frozen=True)

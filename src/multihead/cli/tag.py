@@ -18,8 +18,8 @@ from typing import Annotated
 
 from multihead.cli import _options
 from multihead.errors import UserError
-from multihead.generation.tagger import Tagger
 from multihead.run import files
+from multihead.tasks.tagging.tagger import Tagger
 from multihead.text.lines import STDIN, read_lines
 
 CHUNK = 1024

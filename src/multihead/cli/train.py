@@ -17,17 +17,17 @@ from typing import Annotated
 
 from rich.console import Console
 
-from multihead import parallel, plugins
+from multihead.apps.corpus.additions import from_mono, held_out_corrections, named_additions
 from multihead.cli import INTERRUPTED, _console, _options, evaluate
 from multihead.cli._dry_run import show
 from multihead.errors import UserError
-from multihead.recipe import SECTION_NAMES, Recipe
+from multihead.recipe import SECTION_NAMES, Recipe, tasks
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings, tasks
+from multihead.system import parallel, plugins
 from multihead.training import Outcome
 from multihead.training.ending import BOUND
 from multihead.training.longer import way_on
-from multihead.workflows.additions import from_mono, held_out_corrections, named_additions
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.finishing import ask_to_finish, check_longer, positive_minutes
 from multihead.workflows.launching import launch
@@ -196,7 +196,7 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
         return 128 + outcome.signal if outcome.signal else INTERRUPTED
     if not parallel.first():
         return 0
-    if command := tasks.use(recipe.task):
+    if command := tasks.get_task(recipe.task).use:
         use = command.format(run=shlex.quote(str(folder))) + plugins.option(recipe.kind)
         targets = sorted({to for _, to in Run.open(folder).directions})
         language = f" --to {'|'.join(targets)}" if len(targets) > 1 else ""

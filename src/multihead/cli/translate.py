@@ -33,8 +33,7 @@ from itertools import islice, repeat
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-
-from multihead import documents, memory
+from multihead import documents
 from multihead.cli import _console, _directions, _options
 from multihead.cli._effect import refuse_options
 from multihead.cli._parts import join_parts, open_parts, translate_part
@@ -43,20 +42,21 @@ from multihead.cli._searching import Precision, search_settings
 from multihead.cli._translating_lines import ByLine, BySentence
 from multihead.cli._writing import same_file, write
 from multihead.errors import UserError
-from multihead.generation.loading import load_translator
-from multihead.generation.text_translator import TextTranslator
-from multihead.generation.translation import Output, Translation
+from multihead.recipe.settings import SearchSettings
 from multihead.run.names import MODEL, RECIPE, WEIGHTS
-from multihead.settings import SearchSettings
+from multihead.system import memory
+from multihead.tasks.translation.lines.loading import load_translator
+from multihead.tasks.translation.lines.translation import Output, Translation
+from multihead.tasks.translation.texts.text_translator import TextTranslator
+from multihead.tasks.translation.without_effect import refuse_other_methods, without_effect
 from multihead.text.corpus import read_lines
 from multihead.text.terms import Glossary
-from multihead.workflows.without_effect import refuse_other_methods, without_effect
 
 CHUNK = 1000
 """Number of lines translated together: enough to sort them by length, few enough for early output. It divides
 the blocks of ``--part``, whose output so has the same bytes."""
 STANDARD = "-"
-COMMAND, WORKFLOW = "multihead.cli._translating_document", "multihead.workflows.translating_documents"
+COMMAND, WORKFLOW = "multihead.cli._translating_document", "multihead.apps.documents.translating_documents"
 """Imported for a document only: they need multihead-documents."""
 
 

@@ -18,16 +18,16 @@ from typing import Annotated
 
 from rich.table import Table
 
+from multihead.apps.export import manifest as export_manifest
 from multihead.cli import _console, _options
 from multihead.cli._effect import refuse_options
 from multihead.errors import UserError
-from multihead.export import manifest as export_manifest
-from multihead.imports import require
 from multihead.run import Run
 from multihead.run.lock import Lock
 from multihead.run.sealing import seal
 from multihead.run.verify import UNCOVERED, UNSUMMED, WHOLE, FileState, verify
-from multihead.terminal import escape_unprintable
+from multihead.system.imports import require
+from multihead.system.terminal import escape_unprintable
 
 DAMAGE = 1
 

@@ -11,10 +11,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-from multihead import disk
 from multihead.data.pairs import Pair, read_pairs
 from multihead.errors import UserError
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
+from multihead.system import disk
 from multihead.text.lines import STDIN, read_lines
 from multihead.text.symbols import BACK_TRANSLATED, COPIED
 

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from multihead import disk
 from multihead.data import checksums
 from multihead.data.folders import atomic_folder, read_locked
 from multihead.errors import UserError
-from multihead.safe_parsing import parse_json
+from multihead.system import disk
+from multihead.system.safe_parsing import parse_json
 
 T = TypeVar("T")
 

@@ -17,8 +17,8 @@ from multihead.data.spool import HashSpool
 from multihead.data.store import StoreWriter
 from multihead.data.vocabularies import Tokenizers
 from multihead.errors import UserError
-from multihead.progress import OnProgress
-from multihead.settings import DataSettings, TokenizerSettings
+from multihead.recipe.settings import DataSettings, TokenizerSettings
+from multihead.system.progress import OnProgress
 from multihead.text.cleaning import CleaningReport
 from multihead.text.marked import MarkedTokenizer
 from multihead.text.symbols import split

@@ -15,7 +15,7 @@ from multihead.data.hashes import as_hashes, first_occurrences, sentence_hash
 from multihead.data.store import TokenStore
 from multihead.data.vocabularies import Tokenizers
 from multihead.errors import UserError
-from multihead.progress import OnProgress
+from multihead.system.progress import OnProgress
 from multihead.text.cleaning import CleaningReport, pair_hash, rejection_reason
 
 FOLDER = "added-{}"

@@ -30,8 +30,8 @@ from multihead.data.held_out import Sides, held_out
 from multihead.data.pairs import read_pairs
 from multihead.data.selection import DROPPED, TRAIN, VALID, Selection, select
 from multihead.errors import UserError
-from multihead.progress import OnProgress
-from multihead.settings import DataSettings, TokenizerSettings
+from multihead.recipe.settings import DataSettings, TokenizerSettings
+from multihead.system.progress import OnProgress
 from multihead.text.cleaning import CleaningReport
 from multihead.text.symbols import SymbolKind, kind
 from multihead.text.tokenizer import Tokenizer

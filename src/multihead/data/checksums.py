@@ -4,9 +4,9 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from multihead import disk
-from multihead.cores import usable_cores
-from multihead.safe_parsing import parse_json
+from multihead.system import disk
+from multihead.system.cores import usable_cores
+from multihead.system.safe_parsing import parse_json
 
 NAME = "checksums.json"
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from multihead import disk
 from multihead.data.added import any_added
 from multihead.errors import UserError
-from multihead.safe_parsing import parse_toml
-from multihead.settings import DataSettings
-from multihead.settings.base import Settings
+from multihead.recipe.settings import DataSettings
+from multihead.recipe.settings.base import Settings
+from multihead.system import disk
+from multihead.system.safe_parsing import parse_toml
 from multihead.text import tagged
 from multihead.text.languages import canonical, known
 from multihead.text.symbols import COPIED

@@ -8,9 +8,9 @@ import urllib.request
 from pathlib import Path
 
 from multihead.data.catalogue import CatalogueCorpus, CorpusFile
-from multihead.disk import sync
 from multihead.errors import UserError
-from multihead.progress import OnProgress
+from multihead.system.disk import sync
+from multihead.system.progress import OnProgress
 
 ATTEMPTS = 4
 TIMEOUT = 30.0

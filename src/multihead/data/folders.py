@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from multihead.disk import sync
+from multihead.system.disk import sync
 
 STALE_AFTER = 24 * 3600.0
 """Seconds without a write after which a temporary folder counts as left by a crash."""

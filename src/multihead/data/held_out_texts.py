@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
-from multihead import randomness
 from multihead.data.hashes import sentence_hash
+from multihead.system import randomness
 
 LEAST, SHARE = 20, 5
 """Texts held out at least, but at most one in so many."""

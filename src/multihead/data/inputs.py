@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from multihead.addresses import is_address, located
 from multihead.data.added import Added
 from multihead.data.catalogue import remedy_for_missing
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
+from multihead.system.addresses import is_address, located
 from multihead.text.corpus import check_sides, is_document, read_lines
 from multihead.text.lines import STDIN, file_kind
 

@@ -7,8 +7,8 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from multihead import randomness
 from multihead.errors import UserError
+from multihead.system import randomness
 
 MAJORITY = 2 / 3
 """Share of a document's texts that have its label, at least; in each document it is drawn anew, up to 1."""

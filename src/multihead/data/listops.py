@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from multihead import randomness
 from multihead.errors import UserError
+from multihead.system import randomness
 
 MAX_ARGUMENTS, MAX_DEPTH = 10, 10
 OPERATION_SHARE = 0.25

@@ -13,9 +13,9 @@ from typing import Self
 
 import numpy as np
 
-from multihead import randomness
 from multihead.data.batches import Ids, Pairs
 from multihead.data.word_pairs import Word, WordFinder, WordOccurrence, WordPairs, learned
+from multihead.system import randomness
 from multihead.text.symbols import PLACEHOLDERS, SPACE, TERM, TERM_END, TERM_TARGET
 from multihead.text.tokenizer import Tokenizer
 

@@ -7,8 +7,8 @@ of (seed, epoch, pair); targets stay as they are.
 import random
 from collections.abc import Sequence
 
-from multihead import randomness
 from multihead.data.batches import Ids, Mark
+from multihead.system import randomness
 from multihead.text.tokenizer import Tokenizer
 
 TYPOS = 0.08

@@ -6,10 +6,10 @@ left out otherwise.
 
 from collections.abc import Collection, Iterator, Sequence
 
-from multihead.addresses import located
 from multihead.documents import about_documents
 from multihead.errors import UserError
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
+from multihead.system.addresses import located
 from multihead.text import corpus
 from multihead.text.lines import STDIN
 from multihead.text.symbols import escape

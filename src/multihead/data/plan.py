@@ -11,8 +11,8 @@ from typing import NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead import randomness
 from multihead.data.shuffling import Indices, mapped, scratch, shuffled, shuffled_blocks
+from multihead.system import randomness
 
 __all__ = [
     "EpochPlan",

@@ -20,9 +20,9 @@ from multihead.data.building_added import AddedPairs, build_added, opened_added
 from multihead.data.inputs import check_added, file_hashes, rereadable
 from multihead.data.store import TokenStore
 from multihead.data.vocabularies import Tokenizers
-from multihead.disk import cache_root
-from multihead.progress import OnProgress
-from multihead.settings import DataSettings, TokenizerSettings
+from multihead.recipe.settings import DataSettings, TokenizerSettings
+from multihead.system.disk import cache_root
+from multihead.system.progress import OnProgress
 from multihead.text.cleaning import CleaningReport
 from multihead.text.corpus import check_sides, is_document
 from multihead.text.marked import reserve

@@ -19,10 +19,10 @@ from multihead.data.directions import Directed
 from multihead.data.inputs import file_hashes, rereadable
 from multihead.data.mixing import shares
 from multihead.data.prepare import PreparedCorpus
-from multihead.disk import cache_root
 from multihead.errors import UserError
-from multihead.progress import OnProgress
-from multihead.settings import DataSettings, TokenizerSettings
+from multihead.recipe.settings import DataSettings, TokenizerSettings
+from multihead.system.disk import cache_root
+from multihead.system.progress import OnProgress
 from multihead.text.corpus import check_sides
 from multihead.text.marked import reserve
 from multihead.text.symbols import chosen

@@ -22,9 +22,9 @@ from multihead.data.spool import (
     at_places,
     counts,
 )
-from multihead.disk import cache_root
 from multihead.errors import UserError
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
+from multihead.system.disk import cache_root
 from multihead.text.cleaning import CleaningReport, pair_hash, rejection_reason
 
 DROPPED, TRAIN, VALID = 0, 1, 2

@@ -10,8 +10,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from multihead import randomness
 from multihead.errors import UserError
+from multihead.system import randomness
 
 Indices = NDArray[np.int64]
 

@@ -15,9 +15,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from multihead import disk
 from multihead.data.plan import Lengths
-from multihead.safe_parsing import parse_json
+from multihead.system import disk
+from multihead.system.safe_parsing import parse_json
 
 FORMAT = "multihead token store"
 VERSION = 1

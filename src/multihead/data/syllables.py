@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from multihead.data.pictures.random_numbers import Uniform
+from multihead.data.images.random_numbers import Uniform
 
 WORDS = tuple(consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou")
 """70 words, such as "ba" and "zu"."""

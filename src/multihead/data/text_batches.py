@@ -7,12 +7,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from multihead.batch import Batch
+from multihead.batch import Batch, Input, LabelledBatch
 from multihead.data.plan import EpochPlan, Indices, Lengths, batch_by_length, epoch_plan
 from multihead.data.store import TokenStore
 from multihead.data.stream import START, Stream, StreamPosition
 from multihead.text.tokenizer import Tokenizer
-from multihead.text_batch import Input, LabelledBatch
 
 SPECIALS = 3
 """Maximum number of special tokens in an input: [CLS] first [SEP] second [SEP]."""

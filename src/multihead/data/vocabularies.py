@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path
 
 from multihead.errors import UserError
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text.marked import reserve
 from multihead.text.symbols import chosen
 from multihead.text.tokenizer import Tokenizer

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import multihead_documents
 from multihead import markup
-from multihead.encodings import likely
 from multihead.errors import UserError
+from multihead.text.encodings import likely
 from multihead_documents import (
     BY_ENDING,
     Document,

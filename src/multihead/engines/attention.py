@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from multihead.gpu import kernel
+from multihead.system.gpu import kernel
 
 
 class KeysAndValues(NamedTuple):

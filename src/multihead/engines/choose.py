@@ -11,7 +11,6 @@ from typing import Any, cast
 import torch
 from torch import nn
 
-from multihead import native
 from multihead.batch import PairBatch
 from multihead.engines import layers
 from multihead.engines.cuda.graphs import GraphTransformer
@@ -23,6 +22,7 @@ from multihead.errors import UserError
 from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
 from multihead.search.consistency import inconsistency, warn
 from multihead.search.stepper import Stepper
+from multihead.system import native
 
 LOG = logging.getLogger(__name__)
 NATIVE = "native kernels"

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from multihead import native
+from multihead.system import native
 
 
 class LayerState:

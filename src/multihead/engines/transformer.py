@@ -15,11 +15,11 @@ from multihead.engines.native.model import NativeModel
 from multihead.engines.native.tensors import TensorDecoder, in_arrays
 from multihead.engines.parts import constant_norm, scaled_embedding, target_embedding
 from multihead.engines.shared_cache import SharedState
-from multihead.native import FORMATS
 from multihead.nn import ops
 from multihead.nn.decoding import left_padded, without_first
 from multihead.search.outputs import Hypothesis
 from multihead.search.plain import BeamRequest
+from multihead.system.native import FORMATS
 
 
 class LaidOutTransformer:

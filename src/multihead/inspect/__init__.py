@@ -2,8 +2,8 @@
 
 from multihead.inspect.curves import draw_curves
 from multihead.inspect.heatmap import heatmap
-from multihead.inspect.recording import Recording, inspect_sentence, record_sentence
 from multihead.inspect.sparklines import sparkline, terminal_curves
+from multihead.tasks.translation.attention import Recording, inspect_sentence, record_sentence
 
 __all__ = [
     "Recording",

@@ -12,11 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
-from multihead.attention_maps import Alignment, TokenLabel
-from multihead.attention_maps.alignment import CAUTION
 from multihead.errors import UserError
 from multihead.inspect import figures
 from multihead.inspect.figures import FAINT, SEQUENTIAL, visible
+from multihead.inspect.maps import Alignment, TokenLabel
+from multihead.inspect.maps.alignment import CAUTION
 
 _LARGE, _SMALL, _PAGE, _LIMIT = 0.42, 0.2, 10.0, 36.0
 """Inches. Cells shrink from large to small to fit a page; then the figure grows up to a limit."""

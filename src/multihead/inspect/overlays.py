@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from multihead.data.pictures.opening import Pixels, as_picture
+from multihead.data.images.opening import Pixels, as_picture
 from multihead.inspect import figures
 from multihead.inspect.figures import FAINT, RULE, visible
 

@@ -10,19 +10,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from multihead.attention_maps import AttentionRecord, Sentence, record_sequence, running_text, sentence
-from multihead.attention_maps.running_text import visible_spaces
-from multihead.data.question_windows import window_parts, windows
-from multihead.data.tagged import encode_words
 from multihead.data.text_batches import Parts, as_input
 from multihead.errors import UserError
-from multihead.generation.answerer import Answer, Answerer
-from multihead.generation.mask_filler import MaskFiller
-from multihead.generation.tagger import Tagger
-from multihead.generation.text_classifier import Text, TextClassifier
-from multihead.generation.text_generator import REPLACEMENT_CHARACTER, TextGenerator
+from multihead.inspect.maps import AttentionRecord, Sentence, record_sequence, running_text, sentence
+from multihead.inspect.maps.running_text import visible_spaces
 from multihead.inspect.phrases import Phrase, phrase
-from multihead.text.masking import MASK, encode_masked, mask_id
+from multihead.tasks.classification.text_classifier import Text, TextClassifier
+from multihead.tasks.language.text_generator import REPLACEMENT_CHARACTER, TextGenerator
+from multihead.tasks.masked.mask_filler import MaskFiller
+from multihead.tasks.masked.mask_tokens import MASK, encode_masked, mask_id
+from multihead.tasks.spans.answerer import Answer, Answerer
+from multihead.tasks.spans.question_windows import window_parts, windows
+from multihead.tasks.tagging.tagged import encode_words
+from multihead.tasks.tagging.tagger import Tagger
 from multihead.text.tokenizer import Tokenizer
 
 BEYOND_LIMIT = "the text after its first {} of {} tokens, the limit of the model"

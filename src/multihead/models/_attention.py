@@ -7,7 +7,6 @@ from typing import Literal
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from torch import nn
 
-from multihead import settings
 from multihead.nn import FeedForward, MultiHeadAttention
 from multihead.nn.bands import CausalAttention
 from multihead.nn.linear_attention import LinearAttention
@@ -16,6 +15,7 @@ from multihead.nn.longformer import LongformerAttention
 from multihead.nn.reformer import ReformerAttention, buckets_for
 from multihead.nn.reversible import ChunkedFeedForward, ReversibleStack
 from multihead.nn.window import WindowAttention
+from multihead.recipe import settings
 
 Kind = Literal["full", "window", "alternating", "longformer", "linformer", "reformer", "linear"]
 ENCODERS_ONLY = {

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
-from multihead import settings
+from multihead.recipe import settings
 
 
 class PictureSettings(settings.Settings):

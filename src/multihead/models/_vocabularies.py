@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field, PositiveInt, model_validator
 
-from multihead import settings
 from multihead.nn import TokenEmbedding
+from multihead.recipe import settings
 
 
 class Vocabularies(settings.Settings):

@@ -6,6 +6,7 @@ import torch
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 from torch import Tensor, nn
 
+from multihead.batch import Input, MaskedBatch
 from multihead.models._attention import EncoderAttentionSettings, feed_forward, is_reversible, self_attention
 from multihead.nn import (
     LearnedPositions,
@@ -31,7 +32,6 @@ from multihead.nn.initialisation import initialise
 from multihead.nn.losses import LossTerm, smoothed_cross_entropy
 from multihead.nn.modules import Dropout, set_epsilon
 from multihead.nn.reversible import ReversibleStack
-from multihead.text_batch import Input, MaskedBatch
 
 TASK = "masked"
 SEGMENTS = 2

@@ -10,11 +10,11 @@ import torch
 from pydantic import PositiveInt
 from torch import Tensor, nn
 
+from multihead.batch import Input, SpanBatch
 from multihead.models import bert
 from multihead.nn import Loss
 from multihead.nn.initialisation import initialise
 from multihead.nn.losses import LossTerm
-from multihead.text_batch import Input, SpanBatch
 
 TASK = "spans"
 CLS = 0

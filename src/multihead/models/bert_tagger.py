@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from pydantic import PositiveInt
 from torch import Tensor, nn
 
+from multihead.batch import Input, TaggedBatch
 from multihead.models import bert
 from multihead.nn import Loss
 from multihead.nn.initialisation import initialise
 from multihead.nn.losses import LossTerm, smoothed_cross_entropy
 from multihead.nn.modules import Dropout
-from multihead.text_batch import Input, TaggedBatch
 
 TASK = "tagging"
 

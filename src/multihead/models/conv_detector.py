@@ -11,11 +11,11 @@ import torch.nn.functional as F
 from pydantic import PositiveFloat, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from multihead import settings
 from multihead.batch import SceneBatch
 from multihead.nn.boxes import edges
 from multihead.nn.losses import Loss, LossTerm
 from multihead.nn.residual_stem import ResidualBlock, ResidualStem
+from multihead.recipe import settings
 
 TASK = "detection"
 PRIOR = -4.6

@@ -9,7 +9,6 @@ import torch
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from multihead import settings
 from multihead.batch import SceneBatch
 from multihead.nn import FeedForward, PostNorm, PreNorm
 from multihead.nn.boxes import edges
@@ -28,6 +27,7 @@ from multihead.nn.positioned_attention import PositionedAttention, grid_places, 
 from multihead.nn.residual import ResidualKind
 from multihead.nn.residual_stem import ResidualStem
 from multihead.nn.set_loss import SetLoss, set_loss
+from multihead.recipe import settings
 
 TASK = "detection"
 NORMS: dict[str, ResidualKind] = {"post": PostNorm, "pre": PreNorm}

@@ -9,7 +9,6 @@ from typing import Literal
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 from torch import nn
 
-from multihead import settings
 from multihead.models.gpt import GPT, STD
 from multihead.nn import (
     DotProductAttention,
@@ -27,6 +26,7 @@ from multihead.nn.positions import NoPositions
 from multihead.nn.relative_scores import LinearBiases, QueryKeyNorm, RelativePositions
 from multihead.nn.residual import PreRMSNorm
 from multihead.nn.rotary import HalfRotaryPositions
+from multihead.recipe import settings
 
 TASK = "language"
 

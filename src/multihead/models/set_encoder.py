@@ -10,12 +10,12 @@ import torch
 from pydantic import Field, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from multihead import settings
 from multihead.batch import SetBatch
 from multihead.nn import FeedForward, Loss, MultiHeadAttention, PreNorm, TransformerEncoder
 from multihead.nn.initialisation import initialise
 from multihead.nn.losses import LossTerm, smoothed_cross_entropy
 from multihead.nn.residual_stem import ResidualStem
+from multihead.recipe import settings
 
 TASK = "sets"
 

@@ -10,8 +10,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from multihead import native
-from multihead.gpu import kernel
 from multihead.nn.kernels import (
     byte_dropout,
     gpu_linear,
@@ -21,6 +19,8 @@ from multihead.nn.kernels import (
 )
 from multihead.nn.kernels import lookup as lookups
 from multihead.nn.kernels import relu as relus
+from multihead.system import native
+from multihead.system.gpu import kernel
 
 Layer = tuple[Tensor, Tensor | None]
 """A linear layer's weight (e, d) and bias (e,)."""

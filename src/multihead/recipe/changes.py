@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 
 from multihead.errors import UserError
 from multihead.recipe.sections import Recipe
+from multihead.recipe.settings import Settings
 from multihead.recipe.values import spelled
-from multihead.settings import Settings
 
 CHANGEABLE = (
     "name",

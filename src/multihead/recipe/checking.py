@@ -5,12 +5,12 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from multihead import models
 from multihead.errors import UserError
+from multihead.recipe import model_kinds
 from multihead.recipe.layers import Layer
 from multihead.recipe.sections import Recipe
+from multihead.recipe.settings import Settings
 from multihead.recipe.values import closest, convert_value, in_words, is_sound, spelled
-from multihead.settings import Settings
 
 Given = Mapping[str, tuple[Any, Layer]]
 """The values of a section by key, each with the layer it comes from."""
@@ -116,9 +116,9 @@ def _contradiction(section: str, fact: str, given: Given) -> UserError:
 
 def _models_with_key(key: str, own: type[Settings]) -> list[str]:
     """Return the package's models of the same task that have this key; none for a model from outside."""
-    modules = {kind: models.load(kind) for kind in models.built_in()}
-    task = next((models.task(kind) for kind, module in modules.items() if module.Settings is own), None)
-    same_task = {kind: module for kind, module in modules.items() if models.task(kind) == task}
+    modules = {kind: model_kinds.load(kind) for kind in model_kinds.built_in()}
+    task = next((model_kinds.task(kind) for kind, module in modules.items() if module.Settings is own), None)
+    same_task = {kind: module for kind, module in modules.items() if model_kinds.task(kind) == task}
     return [kind for kind, module in same_task.items() if key in module.Settings.model_fields]
 
 
@@ -126,7 +126,7 @@ def _unknown_key(section: str, key: str, layer: Layer, types: Types) -> UserErro
     keys = [*types[section].model_fields, *(["kind"] if section == "model" else [])]
     elsewhere = [f"{name}.{key}" for name in types if key in types[name].model_fields]
     if section == "model" and (kinds := _models_with_key(key, types["model"])):
-        own = models.name_of(types["model"])
+        own = model_kinds.name_of(types["model"])
         return UserError(
             f'the model "{own}" has no key "{key}", which belongs to {" and ".join(kinds)}',
             place=layer.where(section, key),

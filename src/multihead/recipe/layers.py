@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from multihead import disk, models, plugins, recipes
 from multihead.errors import UserError
+from multihead.recipe import built_in as recipes
+from multihead.recipe import model_kinds
 from multihead.recipe.sections import SECTION_NAMES
-from multihead.safe_parsing import TooLargeError, parse_toml
+from multihead.system import disk, plugins
+from multihead.system.safe_parsing import TooLargeError, parse_toml
 
 LINES_SEARCHED = 1000
 """Errors name the line in files of up to this many lines, because the search takes quadratic time."""
@@ -57,7 +59,7 @@ class Layer:
                 remedy="Name it on the command line, --model.kind FILE, or in a recipe of your own.",
             )
         try:
-            return models.named(kind, Path() if self.typed_in else Path(self.place).parent)
+            return model_kinds.named(kind, Path() if self.typed_in else Path(self.place).parent)
         except UserError as error:
             raise UserError(f"{error.place}: {error.fact}", place=place, remedy=error.remedy) from None
 

@@ -6,15 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from multihead import models
 from multihead.errors import UserError
-from multihead.recipe import layers
+from multihead.recipe import layers, model_kinds, tasks
 from multihead.recipe.checking import checked
 from multihead.recipe.layers import Layer, RecipeLayers
 from multihead.recipe.sections import DEFAULT_KIND, SECTION_NAMES, Recipe, section_types
+from multihead.recipe.settings import Settings
 from multihead.recipe.values import spelled
 from multihead.recipe.writing import reasons_in
-from multihead.settings import Settings, tasks
 
 Merged = dict[str, dict[str, tuple[Any, Layer]]]
 """``{section: {key: (value, layer it comes from)}}``"""
@@ -92,7 +91,7 @@ def _types(kind: object, layer: Layer) -> tuple[str, Mapping[str, type[Settings]
         fact = f"model.kind = {spelled(kind)}, but it must be a string"
         raise UserError(fact, place=layer.where("model", "kind"))
     try:
-        kind = models.in_use(kind)
+        kind = model_kinds.in_use(kind)
         return kind, section_types(kind)
     except UserError as error:
         place = error.place or layer.where("model", "kind")
@@ -127,8 +126,8 @@ def _command_line(overrides: Mapping[str, object]) -> Layer:
 def _no_section(key: str) -> UserError:
     names = {
         name: f"{section}.{name}"
-        for task in (*tasks.names(), models.DEFAULT_TASK)
-        for section, settings in tasks.sections(task).items()
+        for task in (*tasks.names(), model_kinds.DEFAULT_TASK)
+        for section, settings in tasks.get_task(task).sections.items()
         for name in settings.model_fields
     }
     near = difflib.get_close_matches(key, names, n=1)
@@ -165,7 +164,7 @@ def _merge(origins: Sequence[Layer]) -> Merged:
 def _common(earlier: object, later: object) -> set[str]:
     """Return the model settings that one kind takes over from another."""
     try:
-        old, new = (models.load(models.in_use(str(kind))).Settings for kind in (earlier, later))
+        old, new = (model_kinds.load(model_kinds.in_use(str(kind))).Settings for kind in (earlier, later))
     except UserError:
         return set()  # reported where the model is made
     return set(new.model_fields) if issubclass(new, old) or issubclass(old, new) else set()

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from multihead import models, plugins
 from multihead.errors import UserError
-from multihead.settings import Settings, tasks
+from multihead.recipe import model_kinds, tasks
+from multihead.recipe.settings import Settings
+from multihead.system import plugins
 
 M_co = TypeVar("M_co", bound=Settings, covariant=True)
 
@@ -23,7 +24,7 @@ def section_types(kind: str) -> Mapping[str, type[Settings]]:
     Raises:
         UserError: no such model.
     """
-    given = {**tasks.sections(models.task(kind)), "model": models.load(kind).Settings}
+    given = {**tasks.get_task(model_kinds.task(kind)).sections, "model": model_kinds.load(kind).Settings}
     if unknown := given.keys() - {*SECTION_NAMES}:
         remedy = f"Sections are {', '.join(SECTION_NAMES)}."
         raise UserError(f'its task has a section "{min(unknown)}"', place=plugins.shown(kind), remedy=remedy)
@@ -35,7 +36,7 @@ class Recipe(Generic[M_co]):
     """All settings of a run.
 
     The classes of the sections other than ``model`` depend on the task of the model, see
-    ``multihead.settings.tasks``. A section that the task lacks is empty.
+    ``multihead.recipe.tasks``. A section that the task lacks is empty.
 
     Attributes:
         name: name of the recipe; part of the name of the default run folder.
@@ -58,8 +59,8 @@ class Recipe(Generic[M_co]):
 
     @property
     def task(self) -> str:
-        """Task of the model, one of ``settings.tasks``."""
-        return models.task(self.kind)
+        """Task of the model, one of the registered tasks."""
+        return model_kinds.task(self.kind)
 
     def section(self, name: str) -> Settings:
         """Return a section by name, one of ``SECTION_NAMES``."""

@@ -5,9 +5,9 @@ from typing import Any
 import tomlkit
 from tomlkit.items import Table
 
-from multihead import plugins
 from multihead.recipe.sections import SECTION_NAMES, Recipe
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
+from multihead.system import plugins
 
 REASON = "Chosen for this corpus: "
 """Begins the comment with the reason of a setting."""

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from multihead import disk
 from multihead.errors import UserError
 from multihead.run import manifest
 from multihead.run.manifest import UPDATE
 from multihead.run.names import MODEL
 from multihead.run.origin import Origin
-from multihead.safe_parsing import parse_json
+from multihead.system import disk
+from multihead.system.safe_parsing import parse_json
 
 FORMAT = 1
 """Version of the run folder's layout; a newer one is refused."""

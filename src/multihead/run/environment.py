@@ -11,9 +11,9 @@ from typing import Annotated, Any
 from annotated_types import Len
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from multihead import native_library
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
+from multihead.system import native_library
 
 PACKAGES = ("multihead", "torch", "numpy", "tokenizers", "safetensors", "sacrebleu")
 FLAGS = ("avx2", "avx512f", "avx512_bf16", "amx_tile", "amx_bf16", "bf16", "sve")

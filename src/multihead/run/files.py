@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from multihead import disk
 from multihead.errors import UserError
+from multihead.system import disk
 
 PARTIAL = ".partial"
 """Ending of the name of a folder in which a file is being written."""

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from multihead import models, plugins
 from multihead import recipe as recipes
 from multihead.errors import UserError
-from multihead.recipe import Recipe
+from multihead.recipe import Recipe, model_kinds, tasks
+from multihead.recipe.settings import Settings
 from multihead.run import files, manifest, model_file, tensors, vocabulary
 from multihead.run.checkpoints import BEST, CheckpointFolder
 from multihead.run.described import refuse_lost_manifest
@@ -26,7 +26,7 @@ from multihead.run.manifest import Manifest
 from multihead.run.names import ENVIRONMENT, MODEL, RECIPE, WEIGHTS
 from multihead.run.origin import Origin, fingerprint, identity
 from multihead.run.records import Records
-from multihead.settings import Settings, tasks
+from multihead.system import plugins
 from multihead.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -199,14 +199,14 @@ class Run(CheckpointFolder, Records):
 
     @property
     def task(self) -> str:
-        """The task that the run's model is trained for, one of ``settings.tasks``.
+        """The task that the run's model is trained for, one of the registered tasks.
 
         Raises:
             UserError: the model is not known, or a Python file that the user has not named.
         """
         described = model_file.read(self.folder / MODEL)
         model_file.load_module(described, self.folder)
-        found = models.task(described["kind"])
+        found = model_kinds.task(described["kind"])
         if plugins.is_record(found) and isinstance(recorded := described.get("task"), str):
             plugins.warn_of_change(recorded, found)
         return found
@@ -226,9 +226,9 @@ class Run(CheckpointFolder, Records):
         """
         if (own := self.task) != task:
             kind = plugins.shown(model_file.read(self.folder / MODEL)["kind"])
-            command = tasks.use(own)
+            command = tasks.get_task(own).use
             raise UserError(
-                f'its model is a "{kind}", trained for {tasks.work(own)} and not for {tasks.work(task)}',
+                f'its model is a "{kind}", trained for {tasks.get_task(own).work} and not for {tasks.get_task(task).work}',
                 place=str(self.folder),
                 remedy=f"Use it with `multihead {command.format(run=self.folder)}`." if command else None,
             )

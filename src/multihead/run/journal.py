@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from multihead import disk
 from multihead.errors import UserError
 from multihead.run import files
-from multihead.safe_parsing import parse_json
-from multihead.terminal import escape_unprintable
+from multihead.system import disk
+from multihead.system.safe_parsing import parse_json
+from multihead.system.terminal import escape_unprintable
 
 HEADING = re.compile(r"# step ([0-9]{1,15})")
 """Begins a block of samples; the lines of the block are indented, so that no sample looks like one."""

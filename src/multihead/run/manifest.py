@@ -23,10 +23,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from multihead import disk
 from multihead.errors import UserError
 from multihead.run import files
-from multihead.safe_parsing import parse_json
+from multihead.system import disk
+from multihead.system.safe_parsing import parse_json
 
 NAME = "manifest.json"
 FORMAT = 1

@@ -8,16 +8,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from multihead import models
 from multihead.errors import UserError
-from multihead.recipe import Recipe
+from multihead.recipe import Recipe, model_kinds, tasks
 from multihead.recipe.checking import checked
 from multihead.recipe.layers import Layer
+from multihead.recipe.settings import Settings
 from multihead.run import tensors
 from multihead.run.described import FORMAT, origin, read, read_json
 from multihead.run.numbers import check_numbers
 from multihead.run.origin import Origin
-from multihead.settings import Settings, tasks
 
 if TYPE_CHECKING:
     import torch
@@ -48,12 +47,12 @@ def description(recipe: Recipe[Settings], vocabularies: Sequence[int], origin: O
     """
     versions = {name: metadata.version(name) for name in ("multihead", "torch")}
     # The task of a model of this package follows from its kind; one from outside may change.
-    task = {"task": recipe.task} if tasks.outside(recipe.task) else {}
+    task = {"task": recipe.task} if tasks.is_outside(recipe.task) else {}
     return {
         "format": FORMAT,
         "run": origin.run,
         "tokenizers": list(origin.tokenizers),
-        "versions": {**versions, **models.distribution(recipe.kind)},
+        "versions": {**versions, **model_kinds.distribution(recipe.kind)},
         "kind": recipe.kind,
         **task,
         "settings": recipe.model.model_dump(mode="json"),
@@ -68,7 +67,7 @@ def load_module(described: Mapping[str, Any], place: Path) -> ModuleType:
         UserError: there is none, or a Python file that the user has not named; nothing here is executed.
     """
     try:
-        return models.load(described["kind"])
+        return model_kinds.load(described["kind"])
     except UserError as error:
         raise UserError(error.fact, place=error.place or str(place), remedy=error.remedy) from error
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from multihead.recipe import Recipe, decisive
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 
 
 @dataclass(frozen=True)

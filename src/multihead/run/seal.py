@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
-from multihead.cores import usable_cores
+from multihead.system.cores import usable_cores
 
 OPEN = "sha256:" + "0" * 64
 """A seal before its digits are known."""

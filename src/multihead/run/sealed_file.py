@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 from safetensors import SafetensorError, safe_open
 
-from multihead import disk
 from multihead.errors import UserError
-from multihead.imports import is_installed
 from multihead.run import seal, tensor_header
 from multihead.run.origin import Origin
-from multihead.safe_parsing import parse_json
+from multihead.system import disk
+from multihead.system.imports import is_installed
+from multihead.system.safe_parsing import parse_json
 
 Framework = Literal["pt", "numpy"]
 """Class of the tensors that are read: PyTorch's, or NumPy's arrays."""

@@ -14,24 +14,24 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
-from multihead import disk
 from multihead.description import EncoderDecoderSpec
 from multihead.engines.native import layers, written
 from multihead.errors import UserError
-from multihead.native_library import Array
 from multihead.recipe.checking import checked
 from multihead.recipe.layers import Layer
+from multihead.recipe.settings import SearchSettings
 from multihead.run import described, files, manifest, sealed_file, vocabulary
 from multihead.run.manifest import Manifest
 from multihead.run.names import ENVIRONMENT, MODEL, RECIPE, WEIGHTS
-from multihead.safe_parsing import parse_json
-from multihead.settings import SearchSettings
+from multihead.system import disk
+from multihead.system.native_library import Array
+from multihead.system.safe_parsing import parse_json
 from multihead.text.tokenizer import Tokenizer
 
 NAME = "search.json"
 FORMAT = 1
 SOURCES = (RECIPE, ENVIRONMENT, MODEL)
-CODE = ("description.py", "native_library.py", "models", "nn", "engines")
+CODE = ("description.py", "system/native_library.py", "models", "nn", "engines")
 """The parts of the package that a description and its proof depend on."""
 
 LOG = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from multihead.safe_parsing import parse_json
+from multihead.system.safe_parsing import parse_json
 
 MAX_BYTES = 1 << 22
 """A training state of 2,000 tensors has a header of 300 kB."""

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from multihead import recipe as recipes
 from multihead.errors import UserError
-from multihead.imports import is_installed
 from multihead.run import journal, manifest, model_file, seal, sealed_file, search_record
 from multihead.run.checkpoints import BEST, SCHEDULED, STATE, check_step, numbered
 from multihead.run.environment import check as check_environment
@@ -19,6 +18,7 @@ from multihead.run.names import ENVIRONMENT, FURTHER, MODEL, RECIPE, WEIGHTS
 from multihead.run.numbers import LARGEST, check_numbers
 from multihead.run.origin import Origin
 from multihead.run.records import METRICS
+from multihead.system.imports import is_installed
 from multihead.text.tokenizer import Tokenizer
 
 WHOLE, UNSUMMED, DAMAGED, MISSING, UNCOVERED = "whole", "no checksum", "damaged", "missing", "not covered"

@@ -5,8 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from multihead import native
 from multihead.search.plain import not_finite
+from multihead.system import native
 
 BLOCK = 2**18
 CHUNK = 64

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from multihead.native_library import Array
 from multihead.search.outputs import Hypothesis, best, length_penalty
 from multihead.search.phrase import Phrase
 from multihead.search.plain import LengthLimits, check_wanted
+from multihead.system.native_library import Array
 
 MAX_BEAM = 24
 """Most hypotheses of a sentence alive at a time."""

@@ -6,7 +6,6 @@ from typing import TypeVar
 import torch
 
 from multihead.batch import Source
-from multihead.native_library import Array
 from multihead.search.constraints import Constraint, forbid_
 from multihead.search.distribution import log_normaliser
 from multihead.search.hypotheses import Hypothesis
@@ -14,6 +13,7 @@ from multihead.search.phrase import Phrase
 from multihead.search.phrase_search import search_phrases
 from multihead.search.request import DEFAULT, LengthLimits
 from multihead.search.stepper import State, Stepper
+from multihead.system.native_library import Array
 
 __all__ = ["Phrase", "phrase_beam"]
 

@@ -10,7 +10,6 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from multihead import randomness
 from multihead.batch import Source
 from multihead.search.branching import Continuations
 from multihead.search.constraints import Constraint
@@ -20,6 +19,7 @@ from multihead.search.observer import Observer
 from multihead.search.request import DEFAULT, LengthLimits
 from multihead.search.rollout import roll_out
 from multihead.search.stepper import State, Stepper
+from multihead.system import randomness
 
 S = TypeVar("S", bound=State)
 

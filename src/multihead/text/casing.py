@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import regex
 
-from multihead.stored import stored
+from multihead.system.stored import stored
 
 NAME = "casing.json"
 FORMAT = 1

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Literal, Self, get_args
 
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
 
 Reason = Literal[
     "empty",

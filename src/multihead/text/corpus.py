@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
 from typing import Literal
 
-from multihead.addresses import located
 from multihead.errors import UserError
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
+from multihead.system.addresses import located
 from multihead.text.alignment import first_suspicious_line
 from multihead.text.lines import STDIN, empty, file_kind, read_lines
 from multihead.text.rows import Pair, read_rows, remarks_on_columns

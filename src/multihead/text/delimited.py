@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from itertools import chain, islice
 
 from multihead.errors import UserError
-from multihead.separators import SAMPLED, separator
 from multihead.text.lines import empty, file_kind, read_lines
+from multihead.text.separators import SAMPLED, separator
 
 Row = tuple[int, list[str]]
 """Line number, from 1, and cells; a blank row has none."""

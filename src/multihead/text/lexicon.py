@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.stored import stored
+from multihead.system.stored import stored
 
 NAME = "lexicon.json"
 FORMAT = 1

@@ -12,9 +12,9 @@ from typing import IO, Any, Protocol
 
 import zstandard
 
-from multihead.addresses import located
-from multihead.encodings import likely
 from multihead.errors import UserError
+from multihead.system.addresses import located
+from multihead.text.encodings import likely
 
 STDIN = "-"
 MAX_LINE_BYTES = 1 << 26

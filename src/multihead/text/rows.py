@@ -7,7 +7,7 @@ from itertools import chain
 from shlex import quote
 
 from multihead.errors import UserError
-from multihead.settings import DataSettings
+from multihead.recipe.settings import DataSettings
 from multihead.text.delimited import Row, rows_of
 from multihead.text.languages import is_language
 from multihead.text.lines import empty, read_lines

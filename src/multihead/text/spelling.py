@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import regex
 
-from multihead.stored import stored
+from multihead.system.stored import stored
 
 NAME = "spelling.json"
 FORMAT = 1

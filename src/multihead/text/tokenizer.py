@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer as Library
 
-from multihead import disk
 from multihead.errors import UserError
-from multihead.safe_parsing import parse_json
+from multihead.system import disk
+from multihead.system.safe_parsing import parse_json
 from multihead.text import tokenizer_limits
 from multihead.text.symbols import is_symbol, reserved
 

@@ -10,11 +10,11 @@ from functools import partial
 from typing import NamedTuple
 
 from multihead.errors import UserError
+from multihead.recipe.settings import ValidationSchedule
 from multihead.run import Run
 from multihead.run.checkpoints import BEST, SCHEDULED, numbered
 from multihead.run.model_file import check_names
 from multihead.run.numbers import check_numbers
-from multihead.settings import ValidationSchedule
 from multihead.training.longer import EARLIER
 from multihead.training.model_selection import WORST, Load, Weights, is_better
 from multihead.training.progress import PATIENCE, TrainingProgress

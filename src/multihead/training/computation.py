@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from multihead import hardware, native, parallel
+from multihead.system import hardware, native, parallel
 
 KERNELS = "kernels"
 SUMS = {"fast": "all_reduce", "sharded": "reduce_scatter"}

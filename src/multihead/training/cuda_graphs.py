@@ -15,10 +15,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from multihead import hardware
 from multihead.batch import Batch
 from multihead.nn.losses import objective
-from multihead.settings import OptimisationSettings
+from multihead.recipe.settings import OptimisationSettings
+from multihead.system import hardware
 from multihead.training.master_weights import MasterWeights
 from multihead.training.update import Updater, UpdateStats, check_finite, term_sums, total_counts
 

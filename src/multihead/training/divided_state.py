@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
-from multihead import parallel
+from multihead.recipe.settings import OptimisationSettings
 from multihead.run import Run
-from multihead.settings import OptimisationSettings
+from multihead.system import parallel
 from multihead.training import optimizers
 from multihead.training.full_sharding import FullSharding, refuse_model
 from multihead.training.optimizer_state import PREFIX, OptimizerState

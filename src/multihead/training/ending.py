@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from multihead.errors import UserError
-from multihead.settings import OptimisationSettings
+from multihead.recipe.settings import OptimisationSettings
 from multihead.training.progress import PATIENCE, TrainingProgress
 from multihead.training.schedules import Cooldown, cooldown_after, latest_cooldown
 

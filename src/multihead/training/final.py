@@ -7,8 +7,8 @@ from typing import Any
 
 from torch import nn
 
+from multihead.recipe.settings import OptimisationSettings, ValidationSchedule
 from multihead.run import Run
-from multihead.settings import OptimisationSettings, ValidationSchedule
 from multihead.training.checkpoints import ScheduledCheckpoints
 from multihead.training.longer import EARLIER
 from multihead.training.model_selection import Weights, candidate_weights, select_best

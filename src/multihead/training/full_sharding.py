@@ -17,10 +17,10 @@ from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forwar
 from torch.distributed.tensor import DTensor, Shard
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from multihead import parallel
 from multihead.errors import UserError
 from multihead.nn.layers import DecoderLayer, EncoderLayer
 from multihead.nn.ssru import RecurrentDecoderLayer
+from multihead.system import parallel
 from multihead.training.shards import DIVIDED
 
 LAYERS = (EncoderLayer, DecoderLayer, RecurrentDecoderLayer)

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from multihead.errors import UserError
+from multihead.recipe.settings import OptimisationSettings
 from multihead.run import Run, tensors
 from multihead.run.checkpoints import BEST, SCHEDULED, STATE, numbered
 from multihead.run.names import WEIGHTS
-from multihead.settings import OptimisationSettings
 from multihead.training.ending import BOUND, TIME, TIME_UP
 from multihead.training.progress import TrainingProgress
 

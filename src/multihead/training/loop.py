@@ -14,11 +14,11 @@ from itertools import islice
 import torch
 from torch import nn
 
-from multihead import hardware, parallel
 from multihead.batch import Batch
 from multihead.data.stream import Stream, StreamPosition
+from multihead.recipe.settings import FirstStage, OptimisationSettings, ValidationSchedule
 from multihead.run import Run
-from multihead.settings import FirstStage, OptimisationSettings, ValidationSchedule
+from multihead.system import hardware, parallel
 from multihead.training import optimizers
 from multihead.training.checkpoints import ScheduledCheckpoints
 from multihead.training.ending import Clock, Ending, TimeLimit

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from torch import Tensor
 
-from multihead.settings import OptimisationSettings
+from multihead.recipe.settings import OptimisationSettings
 from multihead.training import averaging
 
 Weights = Mapping[str, Tensor]

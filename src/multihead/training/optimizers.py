@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from multihead.errors import UserError
-from multihead.hardware import pick_dtype
-from multihead.settings import OptimisationSettings
+from multihead.recipe.settings import OptimisationSettings
+from multihead.system.hardware import pick_dtype
 from multihead.training.eager_optimizers import Adam, AdamW
 from multihead.training.muon import HIDDEN, Muon, hidden_matrices
 

@@ -8,8 +8,8 @@ import torch
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from multihead.batch import Batch
-from multihead.cores import usable_cores
 from multihead.data.stream import Stream, StreamPosition
+from multihead.system.cores import usable_cores
 
 MAX_WORKERS = 16
 PREFETCH_FACTOR = 4

@@ -12,11 +12,11 @@ from typing import Any
 
 import torch
 
-from multihead import hardware, parallel
 from multihead.batch import Batch
 from multihead.data.stream import Stream, StreamPosition
 from multihead.errors import UserError
-from multihead.settings import OptimisationSettings
+from multihead.recipe.settings import OptimisationSettings
+from multihead.system import hardware, parallel
 from multihead.training.splitting import rows, split
 from multihead.training.state import TrainingState
 from multihead.training.update import NotFiniteUpdateError, Updater, UpdateStats

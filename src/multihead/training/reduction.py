@@ -12,7 +12,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from multihead import parallel
+from multihead.system import parallel
 
 BUCKET_BYTES = 25 << 20
 """Gradients that travel together, about the size of DistributedDataParallel's buckets."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from multihead import parallel
+from multihead.system import parallel
 
 LIKE_ONE = "A layer that computes something else in each process is trained by one process."
 

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from multihead.settings import FirstStage, OptimisationSettings
+from multihead.recipe.settings import FirstStage, OptimisationSettings
 
 
 class Cooldown(NamedTuple):

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from multihead import parallel
 from multihead.batch import Batch
 from multihead.errors import UserError
-from multihead.settings import OptimisationSettings
+from multihead.recipe.settings import OptimisationSettings
+from multihead.system import parallel
 from multihead.training.cuda_graphs import make_updater
 from multihead.training.reduction import Reduction
 from multihead.training.sharded_optimizer import ShardedOptimizer

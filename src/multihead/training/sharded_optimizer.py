@@ -12,7 +12,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from multihead import parallel
+from multihead.system import parallel
 
 
 class ShardedOptimizer:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from multihead import parallel
 from multihead.batch import Batch
-from multihead.settings import OptimisationSettings
+from multihead.recipe.settings import OptimisationSettings
+from multihead.system import parallel
 from multihead.training.full_sharding import local
 from multihead.training.shards import Shards
 from multihead.training.update import Updater, UpdateStats, check_finite

@@ -8,12 +8,12 @@ the number of processes changes nothing but the time.
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from multihead import parallel
 from multihead.batch import Batch
 from multihead.data.plan import Indices
 from multihead.data.stream import Stream, StreamPosition
 from multihead.errors import UserError
-from multihead.settings import OptimisationSettings
+from multihead.recipe.settings import OptimisationSettings
+from multihead.system import parallel
 
 DIVIDED = "training.shard_weights"
 """The setting that divides weights among processes (``full_sharding``), for messages."""

@@ -6,8 +6,8 @@ from pathlib import Path
 from torch import nn
 
 from multihead.errors import UserError
+from multihead.recipe.settings import OptimisationSettings
 from multihead.run.checkpoints import STATES_KEPT
-from multihead.settings import OptimisationSettings
 from multihead.training.muon import hidden_matrices
 
 MARGIN = 64 << 20

@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from multihead import parallel
 from multihead.errors import UserError
+from multihead.recipe.settings import OptimisationSettings
 from multihead.run import Run
 from multihead.run.numbers import check_numbers
-from multihead.settings import OptimisationSettings
+from multihead.system import parallel
 from multihead.training import optimizers
 from multihead.training.averaging import MovingAverage
 from multihead.training.computation import KERNELS, changed_conditions, computation

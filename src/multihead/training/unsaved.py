@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from multihead import parallel
 from multihead.errors import UserError
+from multihead.system import parallel
 
 LOG = logging.getLogger(__name__)
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from multihead import hardware, randomness
 from multihead.batch import Batch
 from multihead.errors import UserError
 from multihead.nn.kernels.byte_products import int8_training
 from multihead.nn.kernels.sampled_gradient import sampling
 from multihead.nn.losses import Loss, objective
-from multihead.settings import OptimisationSettings
+from multihead.recipe.settings import OptimisationSettings
+from multihead.system import hardware, randomness
 from multihead.training.compiling import LossFunction, compile_loss, deterministic
 from multihead.training.splitting import split
 

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import torch
 
-from multihead import hardware
 from multihead.data.stream import StreamPosition
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
+from multihead.system import hardware
+from multihead.tasks.base import setup
 from multihead.training import optimizers, space
 from multihead.training.cuda_graphs import make_updater
 from multihead.workflows.new_model import new_model
-from multihead.workflows.tasks import setup
 from multihead.workflows.train import TrainObserver
 
 TIMED = 5

@@ -10,9 +10,9 @@ from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-from multihead import plugins
-from multihead.cores import usable_cores
 from multihead.errors import UserError
+from multihead.system import plugins
+from multihead.system.cores import usable_cores
 
 RESTARTS = 3
 """Times that a training is started again after one of its processes was killed."""

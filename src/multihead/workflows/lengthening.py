@@ -6,14 +6,13 @@ from typing import Any
 
 from torch import Tensor
 
-from multihead import models
 from multihead.errors import UserError
 from multihead.models._attention import WINDOWED
-from multihead.recipe import Recipe, with_model
+from multihead.recipe import Recipe, model_kinds, with_model
+from multihead.recipe.settings import Settings
 from multihead.run import Run, files
 from multihead.run.environment import environment, file_hashes
 from multihead.run.names import WEIGHTS
-from multihead.settings import Settings
 
 BERTS = ("bert", "bert_classifier", "bert_spans", "bert_tagger")
 LENGTH = {**dict.fromkeys(BERTS, "max_positions"), "gpt": "context"}
@@ -101,7 +100,7 @@ def _weights(trained: dict[str, Tensor], recipe: Recipe[Settings], old: int) -> 
     table, length = TABLE[recipe.kind], getattr(model, LENGTH[recipe.kind])
     weights = dict(trained)
     weights[table] = trained[table].repeat(-(-length // old), 1)[:length].contiguous()
-    for name in models.load(recipe.kind).Model(model).state_dict():
+    for name in model_kinds.load(recipe.kind).Model(model).state_dict():
         if GLOBAL in name and name not in weights:
             weights[name] = trained[name.replace(GLOBAL, "")].clone()
     return weights

@@ -5,11 +5,11 @@ import posixpath
 from functools import partial
 from pathlib import Path
 
-from multihead.addresses import opened, said
 from multihead.errors import UserError
 from multihead.run import Run, files
 from multihead.run.lock import NAME as LOCK
 from multihead.run.names import RECIPE
+from multihead.system.addresses import opened, said
 
 CHECK = ".multihead-mirror"
 """Written and removed once, to find out before the training whether the address can be written to."""

@@ -8,11 +8,10 @@ import contextlib
 
 import torch
 
-from multihead import models
 from multihead.errors import UserError
-from multihead.memory import free_memory
-from multihead.recipe import Recipe
-from multihead.settings import Settings
+from multihead.recipe import Recipe, model_kinds
+from multihead.recipe.settings import Settings
+from multihead.system.memory import free_memory
 
 BYTES = {"cpu": 8, "elsewhere": 4}
 """A weight in float32, and its gradient where the model trains in this memory: the least that it takes."""
@@ -47,6 +46,6 @@ def check(recipe: Recipe[Settings], device: torch.device) -> None:
 def parameters(recipe: Recipe[Settings]) -> int:
     """Return the number of a model's parameters, without their memory; 0: it must be built to be known."""
     with contextlib.suppress(Exception), torch.device("meta"):  # a model of one's own may need real numbers
-        model = models.load(recipe.kind).Model(recipe.model)
+        model = model_kinds.load(recipe.kind).Model(recipe.model)
         return sum(parameter.numel() for parameter in model.parameters())
     return 0

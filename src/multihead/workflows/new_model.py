@@ -5,12 +5,12 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from multihead import models, randomness
 from multihead.errors import UserError
 from multihead.nn.unfilled import Unfilled
-from multihead.recipe import Recipe
+from multihead.recipe import Recipe, model_kinds
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
+from multihead.system import randomness
 from multihead.training.unfit import refuse_unfit
 from multihead.training.unsaved import refuse_drawn
 from multihead.workflows import model_size
@@ -26,10 +26,10 @@ def new_model(recipe: Recipe[Settings], device: torch.device, init_run: Run | No
     """
     model_size.check(recipe, device)
     with randomness.at(recipe.training.seed, "initialise"):
-        model: nn.Module = models.load(recipe.kind).Model(recipe.model)
+        model: nn.Module = model_kinds.load(recipe.kind).Model(recipe.model)
     refuse_unfit(model)
     with randomness.at(recipe.training.seed, "load"), Unfilled():
-        refuse_drawn(model, models.load(recipe.kind).Model(recipe.model))
+        refuse_drawn(model, model_kinds.load(recipe.kind).Model(recipe.model))
     if init_run:
         trained = init_run.load_model().state_dict()
         # A model may accept a part of another model's weights and keep its own for the rest.

@@ -16,7 +16,7 @@ from torch import nn
 
 from multihead.errors import UserError
 from multihead.recipe import Recipe
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
 from multihead.workflows.train import TrainObserver
 
 Numbers = Mapping[str, float]

@@ -12,11 +12,11 @@ from rich.padding import Padding
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.text import Text
 
-from multihead import plugins
-from multihead.recipe import Recipe
+from multihead.recipe import Recipe, tasks
+from multihead.recipe.settings import Settings
 from multihead.recipe.values import spelled
-from multihead.settings import Settings, tasks
-from multihead.terminal import escape_unprintable
+from multihead.system import plugins
+from multihead.system.terminal import escape_unprintable
 
 if TYPE_CHECKING:
     import torch
@@ -75,10 +75,12 @@ class ProgressDisplay:
         self, recipe: Recipe[Settings], model: "nn.Module", device: "torch.device", step: int
     ) -> None:
         """Print model size, device and precision, and the step from which training resumes."""
-        self._steps, self._unit = recipe.training.steps, tasks.speed_unit(recipe.task)
+        self._steps, self._unit = recipe.training.steps, tasks.get_task(recipe.task).speed_unit
         self._limited = bool(recipe.training.minutes)
         size = sum(parameter.numel() for parameter in model.parameters())
-        hardware: Any = importlib.import_module("multihead.hardware")  # here: cleaning needs no PyTorch
+        hardware: Any = importlib.import_module(
+            "multihead.system.hardware"
+        )  # here: cleaning needs no PyTorch
         machine = f"{device.type}, {hardware.training_precision(recipe.training.precision, device)}"
         if device.type == "cpu":
             threads = importlib.import_module("torch").get_num_threads()

@@ -5,19 +5,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from multihead import recipe as recipes
-from multihead.addresses import absolute
 from multihead.data.corpora import Corpus, corpora
 from multihead.errors import UserError
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
+from multihead.system.addresses import absolute
+from multihead.tasks.translation.suggest import measure_corpus, suggest_settings
+from multihead.tasks.translation.suggest.extended import own_defaults, sized_as
+from multihead.tasks.translation.without_effect import refuse_keys, refuse_without_effect
 from multihead.text.corpus import check_sides
 from multihead.text.symbols import ALL_STANDARD, STANDARD
 from multihead.workflows.resolve_recipe import DURATION_KEYS
-from multihead.workflows.suggest import measure_corpus, suggest_settings
-from multihead.workflows.suggest.extended import own_defaults, sized_as
 from multihead.workflows.suggested_recipe import Files
-from multihead.workflows.without_effect import refuse_keys, refuse_without_effect
 
 KEYS = ("data.corpora", "data.corpus")
 ONE_CORPUS = ("source", "target", "valid_source", "valid_target")

@@ -3,14 +3,13 @@
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from multihead import models
 from multihead import recipe as recipes
-from multihead.addresses import absolute
 from multihead.errors import UserError
-from multihead.recipe import Recipe
+from multihead.recipe import Recipe, model_kinds
+from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.settings import Settings
-from multihead.workflows.suggest import (
+from multihead.system.addresses import absolute
+from multihead.tasks.translation.suggest import (
     MUON_RATE_FACTOR,
     RequestedSettings,
     measure,
@@ -18,6 +17,7 @@ from multihead.workflows.suggest import (
     suggest,
     suggest_settings,
 )
+from multihead.tasks.translation.without_effect import refuse_keys, refuse_without_effect
 from multihead.workflows.suggested_recipe import (
     MOST_STEPS,
     Files,
@@ -25,7 +25,6 @@ from multihead.workflows.suggested_recipe import (
     refuse_standard_input,
     suggested,
 )
-from multihead.workflows.without_effect import refuse_keys, refuse_without_effect
 
 DURATION_KEYS = ("training.steps", "training.warmup_steps", "validation.every")
 """Settings that depend on the number of updates, which depends on the size of the corpus.
@@ -72,7 +71,7 @@ def _select(
     own = name is not None  # the recipe of a run folder is not one that the user names
     named = {key: value for key, value in files.items() if value}
     if isinstance(kind := given.get("model.kind"), str):
-        given = {**given, "model.kind": models.named(kind)}
+        given = {**given, "model.kind": model_kinds.named(kind)}
     given = _within_minutes(given)
     for source, target in (("source", "target"), ("valid_source", "valid_target")):
         if source in named:
@@ -80,7 +79,7 @@ def _select(
             named = {target: (), **named}
     if name is None and "source" not in named and run is not None and (run / "recipe.toml").is_file():
         name = str(run / "recipe.toml")
-    if name is None and init is not None and (task := Run.open(init).task) != models.DEFAULT_TASK:
+    if name is None and init is not None and (task := Run.open(init).task) != model_kinds.DEFAULT_TASK:
         _refuse_pairs(named, task)
         place = init / "recipe.toml"
         given = {**_learning_rate(place, given), **given}
@@ -90,7 +89,7 @@ def _select(
         given = {**_learning_rate(name, given, own=own), **given}
         base = recipes.load(name, given, own=own)
         _refuse_pairs(named, base.task)
-        if base.task != models.DEFAULT_TASK:
+        if base.task != model_kinds.DEFAULT_TASK:
             return base
         return recipes.load(name, {**_own_files(base, named), **given}, own=own)
     corrected = init is not None and "data.corrections" in given
@@ -103,12 +102,12 @@ def _select(
     if init is not None:
         return _fine_tuning(init / "recipe.toml", named, given, run)
     if isinstance(kind := given.get("model.kind"), str):
-        _refuse_pairs(named, models.task(kind))
+        _refuse_pairs(named, model_kinds.task(kind))
     return suggested(named, given, _existing_duration(run))
 
 
 def _refuse_pairs(named: Files, task: str) -> None:
-    if named and task != models.DEFAULT_TASK:
+    if named and task != model_kinds.DEFAULT_TASK:
         raise UserError(
             f"source and target files are for translators, but the task of this model is {task}",
             place="--src",

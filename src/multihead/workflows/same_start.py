@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
-from multihead import parallel, plugins
 from multihead.errors import UserError
 from multihead.recipe import Recipe, from_toml, to_toml
-from multihead.settings import OptimisationSettings, Settings
+from multihead.recipe.settings import OptimisationSettings, Settings
+from multihead.system import parallel, plugins
 from multihead.training.computation import computation
 
 SAME_CODE = "Install the same versions everywhere, and start all processes with the same command."

@@ -8,10 +8,8 @@ from multihead import recipe as recipes
 from multihead.data import vocabularies
 from multihead.errors import UserError
 from multihead.recipe import Recipe
-from multihead.settings import DataSettings, Settings
-from multihead.text.bpe_dropout import supports_dropout
-from multihead.text.symbols import ALL_STANDARD, STANDARD
-from multihead.workflows.suggest import (
+from multihead.recipe.settings import DataSettings, Settings
+from multihead.tasks.translation.suggest import (
     RequestedSettings,
     Suggestion,
     alternative,
@@ -19,9 +17,11 @@ from multihead.workflows.suggest import (
     suggest,
     within_time,
 )
-from multihead.workflows.suggest.extended import own_defaults, sized_as
-from multihead.workflows.suggest.profile import CorpusProfile
-from multihead.workflows.suggest.sizes import tokens
+from multihead.tasks.translation.suggest.extended import own_defaults, sized_as
+from multihead.tasks.translation.suggest.profile import CorpusProfile
+from multihead.tasks.translation.suggest.sizes import tokens
+from multihead.text.bpe_dropout import supports_dropout
+from multihead.text.symbols import ALL_STANDARD, STANDARD
 from multihead.workflows.update_speed import tokens_per_second
 
 Files = Mapping[str, tuple[str, ...]]

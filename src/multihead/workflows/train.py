@@ -9,19 +9,20 @@ from typing import Any, Protocol
 import torch
 from torch import nn
 
-from multihead import hardware, parallel
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
-from multihead.generation.recording import record_run
 from multihead.inspect.curves import draw_curves
 from multihead.inspect.report import AlignedSentence, training_page
 from multihead.recipe import Recipe, recipe_hash, refuse_at_once, resumed, with_horizon
+from multihead.recipe.settings import OptimisationSettings, Settings
 from multihead.run import Run
 from multihead.run.environment import environment, file_hashes
 from multihead.run.files import check_place
 from multihead.run.following import FollowingRun
 from multihead.run.names import WEIGHTS
-from multihead.settings import OptimisationSettings, Settings
+from multihead.system import hardware, parallel
+from multihead.tasks.base import TaskSetup, setup
+from multihead.tasks.translation.lines.recording import record_run
 from multihead.training import Observer as TrainingObserver
 from multihead.training import Outcome, Training, space
 from multihead.training.longer import go_back
@@ -34,7 +35,6 @@ from multihead.workflows.same_start import (
     refuse_other_machines,
     with_processes,
 )
-from multihead.workflows.tasks import TaskSetup, setup
 
 
 class TrainObserver(TrainingObserver, Protocol):

@@ -15,11 +15,11 @@ import torch
 from torch import nn
 
 from multihead.data.prepare import prepare
-from multihead.generation import Translator
 from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.recipe.values import spelled
 from multihead.run import Run
-from multihead.settings import Settings
+from multihead.tasks.translation.lines import Translator
 from multihead.workflows.train import TrainObserver, train
 
 UPDATES = 300

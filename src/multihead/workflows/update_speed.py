@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from multihead import hardware
 from multihead.data.batches import FREE, collate
 from multihead.recipe import Recipe
-from multihead.settings import Settings
+from multihead.recipe.settings import Settings
+from multihead.system import hardware
 from multihead.training.cuda_graphs import make_updater
 from multihead.training.optimizers import make_optimizer
 from multihead.workflows.new_model import new_model

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from multihead.data.pictures.augmentation import augment, erased, moved, numbers_needed
-from multihead.data.pictures.random_numbers import beta, uniforms
-from multihead.settings.tasks.pictures import AugmentationSettings
+from multihead.data.images.random_numbers import beta, uniforms
+from multihead.tasks.pictures.augmentation import augment, erased, moved, numbers_needed
+from multihead.tasks.pictures.settings import AugmentationSettings
 
 B, C, SIZE = 7, 3, 13
 EVERYTHING = AugmentationSettings(crop=0.2, shift=2, flip=True, operations=2, magnitude=0.7, erase=0.5)

@@ -8,13 +8,13 @@ import pytest
 import torch
 from PIL import Image
 
-from multihead.data.pictures import captioned
-from multihead.data.pictures.batches import pixels_of
-from multihead.data.pictures.caption_batches import CaptionBatches
-from multihead.data.pictures.captioned import Captioned, prepare, split_captions
-from multihead.data.pictures.shapes import COLOURS, PLACES, SHAPES, SIZE, SIZES, _cover, captions
+from multihead.data.images.shapes import COLOURS, PLACES, SHAPES, SIZE, SIZES, _cover, captions
 from multihead.errors import UserError
-from multihead.settings.tasks.drawing import DataSettings, TokenizerSettings
+from multihead.tasks.drawing import captioned
+from multihead.tasks.drawing.caption_batches import CaptionBatches
+from multihead.tasks.drawing.captioned import Captioned, prepare, split_captions
+from multihead.tasks.drawing.settings import DataSettings, TokenizerSettings
+from multihead.tasks.pictures.batches import pixels_of
 
 WORDS = ("red cat", 'a "blue" dog', "green bird", "old red cat", "red cat", "sun")
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from multihead.data.pictures.coco import read_coco
-from multihead.data.pictures.objects import StoredScenes, prepare_scenes
 from multihead.errors import UserError
-from multihead.settings.tasks.detection import DataSettings
+from multihead.tasks.detection.coco import read_coco
+from multihead.tasks.detection.objects import StoredScenes, prepare_scenes
+from multihead.tasks.detection.settings import DataSettings
 
 
 def content() -> dict[str, Any]:

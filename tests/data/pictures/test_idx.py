@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from multihead.data.pictures.idx import read_idx
+from multihead.data.images.idx import read_idx
 from multihead.errors import UserError
 
 N, HEIGHT, WIDTH = 3, 5, 7

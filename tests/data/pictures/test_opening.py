@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from multihead.data.pictures.opening import Form, as_picture, channels_of, fitted, open_picture
+from multihead.data.images.opening import Form, as_picture, channels_of, fitted, open_picture
 from multihead.errors import UserError
 
 WIDTH, HEIGHT = 11, 7

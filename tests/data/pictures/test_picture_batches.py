@@ -9,13 +9,13 @@ import torch
 from torch.testing import assert_close
 
 from multihead.batch import PictureBatch
-from multihead.data.pictures.batches import PictureBatches, mixed, sequential_batches
-from multihead.data.pictures.opening import Form
-from multihead.data.pictures.store import PictureStore, PictureWriter
-from multihead.data.pictures.stream import PictureStream
+from multihead.data.images.opening import Form
+from multihead.data.images.store import PictureStore, PictureWriter
+from multihead.data.images.stream import PictureStream
 from multihead.data.store import BrokenStoreError
 from multihead.data.stream import START, StreamPosition
-from multihead.settings.tasks.pictures import AugmentationSettings
+from multihead.tasks.pictures.batches import PictureBatches, mixed, sequential_batches
+from multihead.tasks.pictures.settings import AugmentationSettings
 
 N, SIZE, BATCH = 23, 5, 7
 EVERYTHING = AugmentationSettings(crop=0.2, flip=True, operations=2, erase=0.5, mixup=0.4)

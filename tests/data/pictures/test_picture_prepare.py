@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from multihead.data.pictures.digits import SIZE, draw_digits
-from multihead.data.pictures.prepare import PreparedPictures, prepare
+from multihead.data.images.digits import SIZE, draw_digits
 from multihead.errors import UserError
-from multihead.settings.tasks.pictures import DataSettings
+from multihead.tasks.pictures.prepare import PreparedPictures, prepare
+from multihead.tasks.pictures.settings import DataSettings
 
 N, HEIGHT, WIDTH = 11, 5, 7
 

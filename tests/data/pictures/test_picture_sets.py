@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from multihead.data.pictures.sets import SetMaker
 from multihead.errors import UserError
+from multihead.tasks.sets.image_sets import SetMaker
 
 LABELS = np.repeat(np.arange(5), 13)
 PIXELS = np.arange(65, dtype=np.uint8)[:, None, None, None] * np.ones((1, 1, 3, 3), dtype=np.uint8)

@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from multihead.data.pictures.objects import GeneratedScenes, SceneBatches, generated_test_scenes, letterboxed
-from multihead.data.pictures.scenes import PictureStencils, SceneMaker, ShapeStencils
-from multihead.settings.tasks.detection import DataSettings
+from multihead.tasks.detection.objects import (
+    GeneratedScenes,
+    SceneBatches,
+    generated_test_scenes,
+    letterboxed,
+)
+from multihead.tasks.detection.scenes import PictureStencils, SceneMaker, ShapeStencils
+from multihead.tasks.detection.settings import DataSettings
 
 
 def test_a_scene_is_a_function_of_seed_and_number() -> None:

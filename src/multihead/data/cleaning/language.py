@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from multihead.data.cleaning.ngrams import CharacterModel, LineNgrams
 from multihead.data.plan import shuffled
-from multihead.scripts import script
+from multihead.text.scripts import script
 
 TRUSTED = 0.9
 """Share of the lines that the second model learns from."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from multihead.data.cleaning.lexicon import ConditionalLexicon, Side
 from multihead.data.cleaning.shifts import shifted
 from multihead.data.plan import shuffled
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text.pieces import BYTES, alphabet, normalizer
 from multihead.text.tokenizer import SPECIAL_TOKENS
 from multihead.text.training import train

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from multihead.data.cleaning import lexical, surface
 from multihead.data.cleaning.language import LanguageVerdicts, languages
 from multihead.data.cleaning.lexical import Evidence
-from multihead.progress import OnProgress
+from multihead.system.progress import OnProgress
 
 Reason = Literal[
     "empty",

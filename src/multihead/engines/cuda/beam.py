@@ -13,11 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from multihead.gpu import kernel
 from multihead.search.branching import IMPOSSIBLE
 from multihead.search.distribution import largest
 from multihead.search.hypotheses import Hypothesis, best, length_penalty
 from multihead.search.request import BeamRequest
+from multihead.system.gpu import kernel
 
 
 class BeamState:

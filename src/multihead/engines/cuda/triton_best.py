@@ -81,7 +81,7 @@ def best(logits_RV: Tensor, banned_V: Tensor, end_id: int, k: int) -> tuple[Tens
 
 
 def prove(device: torch.device) -> None:
-    """Compare an example with the equation; see ``multihead.gpu``."""
+    """Compare an example with the equation; see ``multihead.system.gpu``."""
     logits_RV = torch.randn(5, 67, device=device)
     banned_V = torch.arange(67, device=device) == 3
     normaliser_R, ends_R, values_RK, tokens_RK = best(logits_RV, banned_V, 2, 5)

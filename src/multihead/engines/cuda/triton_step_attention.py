@@ -124,7 +124,7 @@ def attend(q_BHQd: Tensor, k_BHKd: Tensor, v_BHKd: Tensor, bias_BQK: Tensor) -> 
 
 
 def prove(device: torch.device) -> None:
-    """Compare an example with the equation; see ``multihead.gpu``."""
+    """Compare an example with the equation; see ``multihead.system.gpu``."""
     q, k, v = (torch.randn(2, 3, n, 32, device=device) for n in (5, 48, 48))
     hidden_BQK = torch.rand(2, 5, 48, device=device) < 0.5
     hidden_BQK[..., 40] = False

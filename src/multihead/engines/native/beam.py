@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from multihead import native_library as native
 from multihead.engines.native.cache import NativeCache
 from multihead.engines.native.layers import NativeDecoder
-from multihead.native_library import Array
 from multihead.search.plain import BeamRequest, check_wanted
+from multihead.system import native_library as native
+from multihead.system.native_library import Array
 
 MAX_BEAM = 64
 """Largest beam that the kernel supports."""

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from multihead import native_library as native
-from multihead.native_library import Array, Format
+from multihead.system import native_library as native
+from multihead.system.native_library import Array, Format
 
 ALIGNED = 16
 """Slots and values are padded to multiples of this, the number of floats in the widest register."""

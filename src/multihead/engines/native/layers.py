@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from multihead import native_library as native
 from multihead.description import (
     AttentionSpec,
     DecoderLayerSpec,
@@ -27,7 +26,8 @@ from multihead.engines.native.cache import NativeCache
 from multihead.engines.native.packed_linear import PackedLinear
 from multihead.engines.native.parts import keys_of_every_head
 from multihead.engines.native.screen import Screen
-from multihead.native_library import Array, Format
+from multihead.system import native_library as native
+from multihead.system.native_library import Array, Format
 
 AnyLayerSpec = EncoderLayerSpec | DecoderLayerSpec | RecurrentDecoderLayerSpec
 ABSENT = (0,) * 5

@@ -6,9 +6,9 @@ from multihead.description import EncoderDecoderSpec, PositionsSpec
 from multihead.engines.native.beam import MAX_BEAM, Ended, NotFiniteScoresError, beam
 from multihead.engines.native.layers import NativeDecoder, NativeEncoderLayer
 from multihead.engines.native.parts import layer_norm, scaled_embedding, target_embedding
-from multihead.native_library import Array, Format
 from multihead.search.outputs import Hypothesis, best, length_penalty
 from multihead.search.plain import BeamRequest, not_finite
+from multihead.system.native_library import Array, Format
 
 
 class NativeModel:

@@ -8,10 +8,10 @@ from typing import NoReturn, Self
 
 import numpy as np
 
-from multihead import native_library as native
 from multihead.description import LinearSpec
 from multihead.engines.native.parts import stacked
-from multihead.native_library import PANEL, Array, Format
+from multihead.system import native_library as native
+from multihead.system.native_library import PANEL, Array, Format
 
 
 class PackedLinear:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from multihead.description import AttentionSpec, EmbeddingSpec, EncoderDecoderSpec, LinearSpec, NormSpec
-from multihead.native_library import Array
+from multihead.system.native_library import Array
 
 
 def stacked(*parts: LinearSpec, first: float = 1.0) -> tuple[Array, Array | None]:

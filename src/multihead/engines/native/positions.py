@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from multihead.native_library import Array
+from multihead.system.native_library import Array
 
 
 def sinusoids(length: int, d_model: int, *, interleaved: bool) -> Array:

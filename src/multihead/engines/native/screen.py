@@ -8,9 +8,9 @@ less than the rounding error of bf16.
 
 import numpy as np
 
-from multihead import native_library as native
 from multihead.engines.native.packed_linear import PackedLinear, from_bfloat16, quantised, to_bfloat16
-from multihead.native_library import Array, Format
+from multihead.system import native_library as native
+from multihead.system.native_library import Array, Format
 
 OUTPUTS_PER_K = 256
 """Fewest outputs per entry of the top-k; with fewer, too many are computed twice."""

@@ -20,7 +20,7 @@ from multihead.description import (
 from multihead.engines.native import windows
 from multihead.engines.native.model import NativeModel, add_positions
 from multihead.engines.native.parts import keys_of_every_head, layer_norm
-from multihead.native_library import Array
+from multihead.system.native_library import Array
 
 
 class SourceAttention:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from multihead import native_library as native
 from multihead.engines.native.model import NativeModel
-from multihead.native_library import Array
 from multihead.search.plain import not_finite
+from multihead.system import native_library as native
+from multihead.system.native_library import Array
 
 
 class NativeSteps:

@@ -9,7 +9,7 @@ from torch import Tensor
 from multihead.description import Spec, mapped
 from multihead.engines.native.cache import NativeCache
 from multihead.engines.native.layers import NativeDecoder
-from multihead.native_library import Array
+from multihead.system.native_library import Array
 
 
 def in_arrays(spec: Spec) -> Spec:

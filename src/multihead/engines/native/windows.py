@@ -7,7 +7,7 @@ hypothesis's slots are in the order of its positions, so a decoder's window is t
 import numpy as np
 
 from multihead.description import EncoderDecoderSpec, WindowSpec
-from multihead.native_library import Array
+from multihead.system.native_library import Array
 
 WIDEST = 2**30
 """Reaches are cut to this; no text is as long."""

@@ -20,7 +20,7 @@ from multihead.description import (
     UndescribedError,
 )
 from multihead.engines.native.positions import encodings_of
-from multihead.native_library import Array
+from multihead.system.native_library import Array
 
 _KINDS: dict[str, Any] = {
     name: kind for name, kind in vars(description).items() if name.endswith("Spec") and is_dataclass(kind)

@@ -6,7 +6,7 @@ from itertools import chain
 
 import numpy as np
 
-from multihead.attention_maps import AttentionRecord
+from multihead.inspect.maps import AttentionRecord
 from multihead.inspect.page import packing
 from multihead.inspect.page.packing import Floats, Json
 

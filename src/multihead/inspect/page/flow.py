@@ -11,8 +11,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from multihead.attention_maps import AttentionRecord
-from multihead.attention_maps.tracing import TARGET, Use, trace
+from multihead.inspect.maps import AttentionRecord
+from multihead.inspect.maps.tracing import TARGET, Use, trace
 from multihead.inspect.page.packing import Json
 from multihead.inspect.page.roles import is_residual, role_of
 

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.attention_maps import AttentionRecord, Sentence
-from multihead.attention_maps.patterns import entropy, pattern
-from multihead.attention_maps.tokens import TokenLabel
 from multihead.inspect import figures
+from multihead.inspect.maps import AttentionRecord, Sentence
+from multihead.inspect.maps.patterns import entropy, pattern
+from multihead.inspect.maps.tokens import TokenLabel
 from multihead.inspect.page import packing
 from multihead.inspect.page.packing import Floats, Json
 

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from multihead.attention_maps.running_text import visible_spaces
 from multihead.inspect import figures
+from multihead.inspect.maps.running_text import visible_spaces
 from multihead.inspect.page import packing
 from multihead.inspect.page.packing import Json
 from multihead.nn.patch_positions import PatchPositions

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from multihead.attention_maps import AttentionRecord, Sentence
+from multihead.inspect.maps import AttentionRecord, Sentence
 from multihead.inspect.page.packing import Json
-from multihead.inspect.page.translation import Exploration
+from multihead.tasks.translation.page import Exploration
 
 
 def numbers_as_json(exploration: Exploration) -> str:

@@ -1,6 +1,6 @@
 """Labels of each kind of attention on the page: tab, captions and axes."""
 
-from multihead.attention_maps import Kind
+from multihead.inspect.maps import Kind
 from multihead.inspect.page.packing import Json
 
 

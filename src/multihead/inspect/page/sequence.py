@@ -7,17 +7,17 @@ from math import inf
 import numpy as np
 from torch import nn
 
-from multihead.attention_maps import AlignmentHead, AttentionRecord, Sentence
-from multihead.attention_maps.alignment import CAUTION
-from multihead.attention_maps.self_alignment import resolve
 from multihead.inspect import figures
+from multihead.inspect.maps import AlignmentHead, AttentionRecord, Sentence
+from multihead.inspect.maps.alignment import CAUTION
+from multihead.inspect.maps.self_alignment import resolve
 from multihead.inspect.page import equation, heads, inputs, packing
 from multihead.inspect.page.flow import flow
 from multihead.inspect.page.json_export import attention_as_json, tokens_as_json
 from multihead.inspect.page.packing import Floats, Json
-from multihead.inspect.page.translation import DEFAULT_CHOICE, MAX_BYTES, MAX_TOKENS
 from multihead.inspect.phrases import Phrase, phrase
 from multihead.inspect.text_inspection import Predictions, TextInspection
+from multihead.tasks.translation.page import DEFAULT_CHOICE, MAX_BYTES, MAX_TOKENS
 from multihead.text.tokenizer import Tokenizer
 
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from multihead import plugins
-from multihead.attention_maps import Alignment
+from multihead.inspect.maps import Alignment
 from multihead.recipe.values import spelled
 from multihead.run import Run
 from multihead.scores import Comparison, LengthBucket
+from multihead.system import plugins
 
 Event = Mapping[str, Any]
 """A line of metrics.jsonl."""

@@ -1,7 +1,7 @@
 """Alignment heat maps as SVG: output rows by source columns (Bahdanau et al. 2015, figure 3)."""
 
-from multihead.attention_maps import Alignment
 from multihead.inspect import figures
+from multihead.inspect.maps import Alignment
 from multihead.inspect.report.markup import SafeHtml, tag
 
 CELL, LETTER = 22, 7.2

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
-from multihead.attention_maps.alignment import CAUTION
+from multihead.inspect.maps.alignment import CAUTION
 from multihead.inspect.report.content import RunFacts, TestSetResults, TranslatedExample
 from multihead.inspect.report.lines import colour
 from multihead.inspect.report.maps import alignment_map

@@ -4,8 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from multihead import plugins
-from multihead.attention_maps.alignment import CAUTION
+from multihead.inspect.maps.alignment import CAUTION
 from multihead.inspect.page.shell import HtmlPage
 from multihead.inspect.report.content import AlignedSentence, Event, RunFacts, facts
 from multihead.inspect.report.curves import of_one
@@ -14,8 +13,9 @@ from multihead.inspect.report.markup import Child, SafeHtml, join, tag
 from multihead.inspect.report.parts import card, duration, facts_table, folded, report
 from multihead.inspect.report.samples import samples_card
 from multihead.inspect.report.words import known, say
+from multihead.recipe import tasks
 from multihead.run import Run
-from multihead.settings import tasks
+from multihead.system import plugins
 
 LOWER = ("loss", "perplexity", "bits_per_character")
 """Metrics for which lower is better."""
@@ -33,7 +33,7 @@ def training_page(
         alignments: validation sentences aligned by the trained model.
     """
     about = facts(run, run.folder.resolve().name, parameters)
-    environment, unit = run.environment, tasks.speed_unit(run.recipe.task)
+    environment, unit = run.environment, tasks.get_task(run.recipe.task).speed_unit
     main: list[Child] = [
         tag("h1", about.name),
         tag("p", _state(run, about), class_="sub"),

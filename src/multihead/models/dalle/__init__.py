@@ -12,14 +12,14 @@ import torch.nn.functional as F
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from torch import Tensor, nn
 
-from multihead import settings
 from multihead.batch import CaptionBatch
 from multihead.models.dalle.decoder import PictureDecoder
 from multihead.models.dalle.dvae import DiscreteVAE, kl_to_uniform, kl_weight, temperature
 from multihead.models.dalle.ranker import Ranker
 from multihead.nn.losses import Loss, LossTerm
 from multihead.nn.sparse_layouts import Kind
-from multihead.settings import FirstStage
+from multihead.recipe import settings
+from multihead.recipe.settings import FirstStage
 
 TASK = "drawing"
 MAX_TOKENS = 8192

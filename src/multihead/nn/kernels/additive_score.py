@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from multihead import native
+from multihead.system import native
 
 WIDTH_MULTIPLE = 16
 """The kernel needs d to be a multiple of this."""

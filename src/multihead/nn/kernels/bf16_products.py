@@ -7,7 +7,7 @@ bias into the product. With AMX, our kernel computes dW in half the time (``nati
 import torch
 from torch import Tensor
 
-from multihead import native
+from multihead.system import native
 
 
 class Bf16Products:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from multihead import native
+from multihead.system import native
 
 
 def dropped_of_256(p: float) -> int:

@@ -15,8 +15,8 @@ from contextvars import ContextVar
 import torch
 from torch import Tensor
 
-from multihead import native
-from multihead.native_library import PANEL
+from multihead.system import native
+from multihead.system.native_library import PANEL
 
 # Per context instead of global: while one thread trains, another may translate.
 _enabled = ContextVar("int8_training", default=False)

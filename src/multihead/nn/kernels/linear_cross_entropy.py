@@ -14,10 +14,10 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from multihead import native
-from multihead.gpu import kernel
 from multihead.nn.kernels import byte_products, sampled_gradient
 from multihead.nn.kernels.disagreement import disagreement
+from multihead.system import native
+from multihead.system.gpu import kernel
 
 BLOCK_ELEMENTS = 1 << 23
 """Logits per block: a buffer of 16 or 32 MiB, reused because fresh memory costs page faults."""

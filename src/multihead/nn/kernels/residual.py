@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from multihead import native
-from multihead.gpu import kernel
 from multihead.nn.kernels.byte_dropout import dropped_of_256
+from multihead.system import native
+from multihead.system.gpu import kernel
 
 MAX_WIDTH = 8192
 """Widest row that the GPU's kernel accepts."""

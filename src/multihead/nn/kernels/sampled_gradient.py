@@ -14,7 +14,7 @@ from contextvars import ContextVar
 import torch
 from torch import Tensor
 
-from multihead import native
+from multihead.system import native
 
 MIN_REDUCTION = 8
 """Sampling pays if it shortens the rows of an untrained model at least this many times."""

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from multihead import native
 from multihead.nn.kernels.byte_dropout import dropped_of_256
 from multihead.nn.kernels.stacked_linear import adjacent
+from multihead.system import native
 
 MAX_KEYS = 1024
 """Largest number of keys; beyond it, matrix products in bf16 are faster."""

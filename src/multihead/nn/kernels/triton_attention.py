@@ -260,7 +260,7 @@ def _empty_heads_last(like_BHNd: Tensor, d: int) -> Tensor:
 
 
 def prove(device: torch.device) -> None:
-    """Compare an example with the equation; see ``multihead.gpu``."""
+    """Compare an example with the equation; see ``multihead.system.gpu``."""
     q, k, v = (torch.randn(2, 3, n, 32, device=device, requires_grad=True) for n in (5, 7, 7))
     allowed = (torch.arange(7, device=device) < torch.tensor([[7], [4]], device=device))[:, None, None]
     actual, expected = attend(q, k, v, allowed), scaled_dot_product_attention(q, k, v, attn_mask=allowed)

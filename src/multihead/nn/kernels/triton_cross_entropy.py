@@ -88,7 +88,7 @@ def rows_to_gradient(logits_NV: Tensor, targets_N: Tensor, smoothing: float, wit
 
 
 def prove(device: torch.device) -> None:
-    """Compare an example with the equation; see ``multihead.gpu``."""
+    """Compare an example with the equation; see ``multihead.system.gpu``."""
     logits_NV = torch.randn(5, 67, device=device, requires_grad=True)
     targets_N = torch.tensor([3, 66, 0, 9, 3], device=device)
     loss = cross_entropy(logits_NV, targets_N, label_smoothing=0.1, reduction="sum")

@@ -268,7 +268,7 @@ def _launch_forward(
 
 
 def prove(device: torch.device) -> None:
-    """Compare an example with the equation; see ``multihead.gpu``."""
+    """Compare an example with the equation; see ``multihead.system.gpu``."""
     norm = nn.LayerNorm(48, device=device)
     x, y, gradient = (torch.randn(7, 48, device=device) for _ in range(3))
     every = [x.requires_grad_(), y.requires_grad_(), norm.weight, norm.bias]

@@ -347,7 +347,7 @@ def _arguments(
 
 
 def prove(device: torch.device) -> None:
-    """Compare an example with the equation; see ``multihead.gpu``."""
+    """Compare an example with the equation; see ``multihead.system.gpu``."""
     q, k, v = (torch.randn(6, 197, 24, device=device, requires_grad=True) for _ in range(3))
     allowed = torch.arange(197, device=device) < torch.tensor([[[197]], [[101]]], device=device)
     found = attend(q, k, v, 70, 9, allowed=allowed)

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from multihead.gpu import kernel
 from multihead.nn.uncompiled import uncompiled
+from multihead.system.gpu import kernel
 
 BLOCK = 64
 """Fewest queries of a block; more where the window is wide, up to ``WIDEST``."""

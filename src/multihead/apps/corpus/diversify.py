@@ -1,0 +1,250 @@
+"""Data diversification: one student learns from a corpus and from translations of it (Nguyen et al. 2020).
+
+Teachers are trained in both directions, with different seeds. The ensemble of the forward teachers, and each
+of them but the first, translate the source side; the ensemble of the backward teachers translates the target
+side. The student is trained on the corpus and all of these.
+
+Every stage leaves files in one folder. A stage whose files are complete is not repeated, and training and
+translation resume inside a stage, so the same call continues wherever it was interrupted.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from multihead.apps.corpus.additions import CORPUS, Corpus, plain_copy, train_part, turned, way, without_files
+from multihead.apps.corpus.resumable_translation import TranslatedBlocks
+from multihead.apps.corpus.synthesis import weights_hash
+from multihead.data.hashes import file_sha256
+from multihead.errors import UserError
+from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
+from multihead.run import files
+from multihead.system import disk
+from multihead.system.addresses import located
+from multihead.tasks.translation.evaluate import Evaluation, TestSet, evaluate, read_test_set
+from multihead.tasks.translation.lines import Translator
+from multihead.text.corpus import read_lines
+from multihead.workflows.progress_display import ProgressDisplay
+from multihead.workflows.resolve_recipe import resolve_recipe
+
+PLAN = "diversify.json"
+STUDENT = "student"
+DONE = ".done"
+"""Ending of the file beside a run that holds the hash of its final weights."""
+FORWARD, BACKWARD = 2, 1
+"""Teachers of each direction."""
+ENSEMBLE = "ensemble of the teachers"
+
+
+@dataclass(frozen=True)
+class DiversificationRequest:
+    """The trainings that a diversification consists of.
+
+    Attributes:
+        name: the recipe of the teachers, None for settings suggested by the corpus.
+        student: the recipe of the student; None: that of the teachers.
+        corpus: the named files.
+        given: settings by dotted key, for all trainings.
+        folder: for everything.
+        forward: number of teachers in the direction of the student.
+        backward: number of teachers in the opposite direction.
+    """
+
+    name: str | None
+    student: str | None
+    corpus: Corpus
+    given: Mapping[str, object]
+    folder: Path
+    forward: int = FORWARD
+    backward: int = BACKWARD
+
+
+@dataclass
+class _Work:
+    """Everything that the stages share."""
+
+    request: DiversificationRequest
+    recipe: Recipe[Settings]
+    display: ProgressDisplay
+    corpus: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+Stage = tuple[str, Callable[[_Work], object]]
+
+
+def stages(request: DiversificationRequest) -> list[str]:
+    """Return the names of the stages, in order."""
+    return [name for name, _ in _stages(request)]
+
+
+def diversify(
+    request: DiversificationRequest,
+    display: ProgressDisplay,
+    *,
+    begin: Callable[[str], object] = lambda name: None,
+) -> list[tuple[str, Evaluation]]:
+    """Train teachers and a student, or resume; return (system, evaluation) of teachers, ensemble and student.
+
+    Args:
+        request: what to train.
+        display: shows the progress.
+        begin: called with the name of each stage before it.
+
+    Raises:
+        UserError: the folder was begun with another request or corpus; see ``train``.
+        KeyboardInterrupt: the user interrupted a training; the same call resumes.
+    """
+    recipe = resolve_recipe(request.name, request.corpus, request.given, run=None, init=None)
+    if recipe.task != "translation":
+        raise UserError("only a translator can be diversified", place=recipe.name)
+    if min(request.forward, request.backward) < 1:
+        remedy = "Give at least 1 of each direction."
+        raise UserError("no teacher", place="--teachers, --back-teachers", remedy=remedy)
+    files.make_folder(request.folder)
+    _check_plan(request, recipe)
+    work = _Work(request, recipe, display)
+    every = _stages(request)
+    for number, (name, run) in enumerate(every, start=1):
+        begin(name)
+        display.console.print(f"{number} of {len(every)}: {name}")
+        run(work)
+    return list(_compared(work))
+
+
+def _stages(request: DiversificationRequest) -> list[Stage]:
+    found: list[Stage] = [("the corpus", _copy)]
+    for back, count in ((False, request.forward), (True, request.backward)):
+        for number in range(count):
+            way_of = "backward" if back else "forward"
+            found.append((f"{way_of} teacher {number + 1}", partial(_teach, number=number, back=back)))
+    for number, (name, _, _) in enumerate(_translations(request)):
+        found.append((f"translation {name}", partial(_translate, number=number)))
+    return [*found, ("the student", _study)]
+
+
+def _check_plan(request: DiversificationRequest, recipe: Recipe[Settings]) -> None:
+    """Refuse a folder that was begun with another request; record a new one's."""
+    data = recipe.data
+    named = [located(data.dir, name) for name in (*data.source, *data.target, *data.valid_source)]
+    plan = {
+        "teachers": request.name,
+        "student": request.student,
+        "settings": {key: str(value) for key, value in sorted(request.given.items())},
+        "files": [file_sha256(path) for path in named if path.is_file()],
+        "numbers": [request.forward, request.backward],
+    }
+    text = json.dumps(plan, indent=1) + "\n"
+    path = request.folder / PLAN
+    if path.exists() and disk.content(path).decode("utf-8", "replace") != text:
+        fact = "this folder was begun with another corpus, recipe or other settings"
+        raise UserError(
+            fact, place=str(path), remedy="Give the same ones to resume, or another --run folder."
+        )
+    files.write_text(path, text)
+
+
+def _copy(work: _Work) -> None:
+    work.corpus.update(plain_copy(work.recipe.data, work.request.folder / CORPUS))
+
+
+def _given(work: _Work, *, back: bool) -> dict[str, object]:
+    return {**without_files(work.request.given), **way(work.recipe.data, back=back)}
+
+
+def _teach(work: _Work, *, number: int, back: bool) -> None:
+    folder = _teachers(work.request, back=back)[number]
+    if _complete(folder):
+        return
+    seed = work.recipe.training.seed + number
+    given = {**_given(work, back=back), "training.seed": seed}
+    corpus = turned(work.corpus) if back else work.corpus
+    if train_part(work.request.name, corpus, given, folder, work.display).status == "interrupted":
+        raise KeyboardInterrupt(folder.name)
+    _completed(folder)
+
+
+def _complete(run: Path) -> bool:
+    """Return whether a training was ended; the weights are those that it ended with."""
+    mark = run.with_name(run.name + DONE)
+    return mark.is_file() and disk.content(mark).decode("utf-8", "replace") == weights_hash(run) + "\n"
+
+
+def _completed(run: Path) -> None:
+    files.write_text(run.with_name(run.name + DONE), weights_hash(run) + "\n")
+
+
+def _teachers(request: DiversificationRequest, *, back: bool) -> list[Path]:
+    count, name = (request.backward, "backward") if back else (request.forward, "forward")
+    return [request.folder / f"{name}-{number}" for number in range(1, count + 1)]
+
+
+def _translations(request: DiversificationRequest) -> list[tuple[str, list[Path], bool]]:
+    """Return the file of each translation, its teachers, and whether it goes back."""
+    forward, backward = _teachers(request, back=False), _teachers(request, back=True)
+    found = [("ensemble.target", forward, False)] if len(forward) > 1 else []
+    found += [(f"{one.name}.target", [one], False) for one in forward[min(1, len(found)) :]]
+    return [*found, ("back.source", backward, True)]
+
+
+def _translate(work: _Work, *, number: int) -> None:
+    name, teachers, back = _translations(work.request)[number]
+    output = work.request.folder / name
+    if output.exists():
+        return
+    translator = Translator.load(*map(str, teachers))
+    search = translator.settings.model_copy(update={"n_best": 1})
+    text = work.corpus["target" if back else "source"][0]
+    basis = {
+        "teachers": [weights_hash(one) for one in teachers],
+        "text": file_sha256(text),
+        "search": search.model_dump(mode="json"),
+    }
+
+    def translate(lines: Sequence[str], first: int) -> list[str]:
+        return [one.text for one in translator.translate(lines, search, first_number=first)]
+
+    blocks = TranslatedBlocks(work.request.folder / f"{name}.blocks", basis)
+    total = sum(1 for _ in read_lines(text))
+    progress = work.display.on_preparation
+    done = blocks.translated(read_lines(text), translate, stage="translating", total=total, progress=progress)
+    files.write_text(output, "".join(f"{text}\n" for _, text in done))
+
+
+def _study(work: _Work) -> None:
+    request = work.request
+    if _complete(request.folder / STUDENT):
+        return
+    extra = [(name, back) for name, _, back in _translations(request)]
+    own = {side: work.corpus[side][0] for side in ("source", "target")}
+    made = [
+        (str(request.folder / name), own["target"]) if back else (own["source"], str(request.folder / name))
+        for name, back in extra
+    ]
+    pairs = [(own["source"], own["target"]), *made]
+    corpus = dict(work.corpus)
+    corpus |= {"source": tuple(one for one, _ in pairs), "target": tuple(other for _, other in pairs)}
+    given = _given(work, back=False)
+    name = request.student or request.name
+    if train_part(name, corpus, given, request.folder / STUDENT, work.display).status == "interrupted":
+        raise KeyboardInterrupt(STUDENT)
+    _completed(request.folder / STUDENT)
+
+
+def _compared(work: _Work) -> Iterator[tuple[str, Evaluation]]:
+    """Yield the evaluation of every model on the validation set and on the test sets of the recipe."""
+    teachers = _teachers(work.request, back=False)
+    systems = {one.name: [one] for one in teachers}
+    if len(teachers) > 1:
+        systems[ENSEMBLE] = teachers
+    systems[STUDENT] = [work.request.folder / STUDENT]
+    data = work.recipe.data
+    valid = [list(read_lines(work.corpus[f"valid_{side}"][0])) for side in ("source", "target")]
+    sets = [TestSet("validation", valid[0], valid[1])]
+    sets += [read_test_set(name, data, names) for name, names in data.tests.items()]
+    for test in sets:
+        for name, runs in systems.items():
+            translator = Translator.load(*map(str, runs))
+            yield name, evaluate(translator, test, translator.settings)

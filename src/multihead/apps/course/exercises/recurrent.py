@@ -1,0 +1,107 @@
+"""Exercises of chapters 1 to 3: tokens, recurrent networks, sequence to sequence."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from multihead.apps.course.exercises.compare import TOLERANCE, Check, Function, compare
+
+
+def _pair_counts(function: Function) -> str | None:
+    words = {"l o w": 5, "l o w e r": 2, "n e w": 6}
+    wanted = {("l", "o"): 7, ("o", "w"): 7, ("w", "e"): 2, ("e", "r"): 2, ("n", "e"): 6, ("e", "w"): 6}
+    found = dict(function(words))
+    return None if found == wanted else f"for {words} it finds {found}, not {wanted}"
+
+
+def _merge(function: Function) -> str | None:
+    found, wanted = function("n e w e s t e s t", ("e", "s")), "n e w es t es t"
+    if found != wanted:
+        return f"'n e w e s t e s t' with ('e', 's') becomes {found!r}, not {wanted!r}"
+    found = function("be e s e e s", ("e", "e"))
+    return (
+        None
+        if found == "be e s ee s"
+        else f"'be e s e e s' with ('e', 'e') becomes {found!r}: only whole pieces"
+    )
+
+
+def _lookup(function: Function) -> str | None:
+    ids, table = torch.tensor([[3, 1, 4], [1, 5, 0]]), torch.randn(7, 5)
+    return compare(function(ids, table), table[ids], "ids (2, 3), table (7, 5)")
+
+
+def _rnn_step(function: Function) -> str | None:
+    torch.manual_seed(1)
+    cell = nn.RNNCell(5, 7)
+    x, h = torch.randn(3, 5), torch.randn(3, 7)
+    w, u, b = cell.weight_ih, cell.weight_hh, cell.bias_ih + cell.bias_hh
+    with torch.no_grad():
+        return compare(function(x, h, w, u, b), cell(x, h), "x (3, 5), h (3, 7)")
+
+
+def _lstm_step(function: Function) -> str | None:
+    torch.manual_seed(1)
+    c, gates = torch.randn(3, 7), torch.randn(3, 28)
+    i, f, g, o = gates.chunk(4, dim=1)
+    cell = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    found = function(gates, c)
+    if not isinstance(found, tuple) or len(found) != 2:
+        return "return two tensors: the new h and the new c"
+    fault = compare(found[1], cell, "the new c")
+    return fault or compare(found[0], o.sigmoid() * cell.tanh(), "the new h")
+
+
+def _clip(function: Function) -> str | None:
+    parameters = [nn.Parameter(torch.randn(5, 7)), nn.Parameter(torch.randn(3))]
+    for most in (0.5, 1e6):
+        for parameter in parameters:
+            parameter.grad = torch.ones_like(parameter)
+        function(parameters, most)
+        norm = 38**0.5
+        wanted = min(1.0, most / norm)
+        for parameter in parameters:
+            assert parameter.grad is not None
+            if (
+                fault := compare(parameter.grad, torch.full_like(parameter, wanted), f"limit {most}")
+            ) is not None:
+                return fault
+    return None
+
+
+def _greedy(function: Function) -> str | None:
+    def counting(token: int, state: int) -> tuple[Tensor, int]:
+        """Writes 2, 3, 4, ..., then the end symbol 0 after 4."""
+        scores = torch.zeros(9)
+        scores[0 if state == 5 else state] = 1.0
+        return scores, state + 1
+
+    found = [list(function(counting, 2, 1, 0, limit)) for limit in (7, 2)]
+    if found[0] != [2, 3, 4]:
+        return f"it writes {found[0]}, not [2, 3, 4]"
+    return None if found[1] == [2, 3] else f"with limit 2 it writes {found[1]}, not [2, 3]"
+
+
+def _perplexity(function: Function) -> str | None:
+    found = function(torch.tensor([0.5, 0.25, 0.125]).log())
+    right = isinstance(found, float | Tensor) and abs(float(found) - 4) < TOLERANCE
+    return None if right else f"probabilities 1/2, 1/4, 1/8: {found}, not 4"
+
+
+def _mean_loss(function: Function) -> str | None:
+    losses = torch.tensor([[1.0, 2.0, 9.0], [3.0, 9.0, 9.0], [1.0, 1.0, 4.0]])
+    return compare(function(losses, torch.tensor([2, 1, 3])), torch.tensor(2.0), "lengths 2, 1, 3")
+
+
+EXERCISES: Mapping[str, Check] = {
+    "pair counts": _pair_counts,
+    "merge": _merge,
+    "lookup": _lookup,
+    "rnn step": _rnn_step,
+    "lstm step": _lstm_step,
+    "clipping": _clip,
+    "greedy": _greedy,
+    "perplexity": _perplexity,
+    "mean loss": _mean_loss,
+}

@@ -1,0 +1,137 @@
+"""A text file in blocks of equally many lines, each found by its place in the file and checked when read."""
+
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from multihead.errors import UserError
+from multihead.run import files
+from multihead.system import disk
+from multihead.text.lines import is_compressed, lines_of
+
+CHUNK = 1 << 22
+"""Bytes read at once while the blocks are found."""
+
+
+@dataclass(frozen=True)
+class TextBlocks:
+    """The blocks of a text file.
+
+    Attributes:
+        bytes: size of the file.
+        sha256: of the whole file.
+        lines: number of its lines.
+        block: lines of a block; the last may have fewer.
+        starts: place of the first byte of each block.
+        sums: CRC-32 of the bytes of each block.
+    """
+
+    bytes: int
+    sha256: str
+    lines: int
+    block: int
+    starts: list[int]
+    sums: list[int]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def size(self, number: int) -> int:
+        """Return the number of lines in a block."""
+        return min(self.block, self.lines - number * self.block)
+
+    def read(self, path: Path, number: int, encoding: str) -> list[str]:
+        """Return the lines of a block.
+
+        Raises:
+            UserError: the file has changed; a line is not text in this encoding.
+        """
+        start = self.starts[number]
+        end = self.starts[number + 1] if number + 1 < len(self) else self.bytes
+        with files.report_disk_errors(path), path.open("rb") as file:
+            file.seek(start)
+            content = file.read(end - start)
+        if zlib.crc32(content) != self.sums[number]:
+            remedy = "Restore it, or name another output folder."
+            raise UserError("it has changed since the translation began", place=str(path), remedy=remedy)
+        return list(lines_of(content, encoding, place=str(path), first=number * self.block + 1))
+
+
+def find_blocks(path: Path, block: int) -> TextBlocks:
+    """Find the blocks of a file in one pass.
+
+    Raises:
+        UserError: it cannot be read, or is compressed, so that no block can be read without those before it.
+    """
+    starts, sums, lines, crc = [0], [], 0, 0
+    found = hashlib.sha256()
+    with files.report_disk_errors(path):
+        size = disk.regular_size(path)
+        if is_compressed(path):
+            remedy = "Decompress it first, or translate it as a whole, without --part."
+            raise UserError("a compressed file has no parts", place=str(path), remedy=remedy)
+        for place, chunk in _chunks(path):
+            found.update(chunk)
+            ends = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
+            begun = 0
+            for end in ends[block - 1 - lines % block :: block].tolist():
+                sums.append(zlib.crc32(chunk[begun : end + 1], crc))
+                begun, crc = end + 1, 0
+                starts.append(place + begun)
+            crc = zlib.crc32(chunk[begun:], crc)
+            lines += len(ends)
+            last = chunk[-1:]
+    if starts[-1] == size:
+        starts.pop()  # the last block is full
+    else:
+        sums.append(crc)
+        lines += last != b"\n"
+    return TextBlocks(size, found.hexdigest(), lines, block, starts, sums)
+
+
+def _chunks(path: Path) -> Iterator[tuple[int, bytes]]:
+    place = 0
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            yield place, chunk
+            place += len(chunk)
+
+
+class _Saved(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    bytes: int
+    sha256: str
+    lines: int
+    block: int
+    starts: list[int]
+    sums: list[int]
+
+
+def to_json(blocks: TextBlocks) -> dict[str, Any]:
+    """Return the blocks as a JSON object."""
+    return asdict(blocks)
+
+
+def from_json(saved: Mapping[str, Any], place: Path) -> TextBlocks:
+    """Return the blocks from the JSON object of :func:`to_json`. Raises ``UserError`` if it is damaged."""
+    try:
+        blocks = TextBlocks(**_Saved.model_validate(saved).model_dump())
+    except (ValidationError, json.JSONDecodeError):
+        blocks = TextBlocks(-1, "", 0, 1, [], [])
+    rising = [*blocks.starts, blocks.bytes]
+    count = -(-blocks.lines // max(1, blocks.block))
+    fits = (
+        len(blocks.starts) == len(blocks.sums) == count and rising[0] == 0 and rising == sorted(set(rising))
+    )
+    if blocks.block < 1 or not (fits or (not count and blocks.bytes == 0)):
+        remedy = "Copy it again, or name another output folder."
+        raise UserError("damaged: not the blocks of a file", place=str(place), remedy=remedy)
+    return blocks

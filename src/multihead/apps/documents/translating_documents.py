@@ -1,0 +1,311 @@
+"""Translation of a document: its segments, exact matches of a memory first, then the model."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from multihead.apps.documents.document_journal import Journal, read, spelled
+from multihead.apps.documents.translation_memory import TranslationMemory
+from multihead.documents.library import (
+    Document,
+    Segment,
+    Translation,
+    faults,
+    format_of,
+    languages_match,
+    open_document,
+    to_translate,
+    write,
+)
+from multihead.errors import UserError
+from multihead.recipe.settings import SearchSettings
+from multihead.run.names import MODEL, WEIGHTS
+from multihead.run.seal import file_identity as version
+from multihead.system import disk
+from multihead.system.progress import OnCount
+from multihead.tasks.translation.texts.text_results import TextTranslation
+from multihead.tasks.translation.texts.text_translator import TextTranslator
+from multihead.text.terms import Glossary
+
+KEPT = "kept as it is"
+"""Warning of a text for which the model gives no translation."""
+CHUNK = 6000
+"""Characters that are translated together: a kill loses at most these."""
+
+
+@dataclass(frozen=True)
+class DocumentRequest:
+    """A document to translate.
+
+    Attributes:
+        path: the document.
+        output: the file to write, of the same format.
+        search: search settings.
+        memory: a TMX, XLIFF or PO file.
+        glossary: a glossary.
+        sentences: False: a line of a segment is one sentence.
+        encoding: of a text that does not say its own.
+        again: translate segments again that are translated already.
+        columns: of a table of values, see ``open_document``.
+        linked: places in it that other documents link to.
+    """
+
+    path: Path
+    output: Path
+    search: SearchSettings
+    memory: Path | None = None
+    glossary: Path | None = None
+    sentences: bool = True
+    encoding: str | None = None
+    again: bool = False
+    columns: tuple[str, ...] = ()
+    linked: frozenset[str] = frozenset()
+
+
+@dataclass
+class Summary:
+    """Counts of a document's segments.
+
+    Attributes:
+        segments: all of them.
+        kept: translated before.
+        from_memory: exact matches.
+        translated: by the model.
+        resumed: of those, finished by an earlier, interrupted command.
+        review: marked for review, or to be reviewed where the format has no mark.
+        unplaced: (place, placeholder) whose place the model did not decide.
+        missing: (place, source term) without its translation.
+        warnings: (place, note).
+        cautions: languages that the document names and the translator does not have.
+    """
+
+    segments: int = 0
+    kept: int = 0
+    from_memory: int = 0
+    translated: int = 0
+    resumed: int = 0
+    review: int = 0
+    unplaced: list[tuple[str, str]] = field(default_factory=list)
+    missing: list[tuple[str, str]] = field(default_factory=list)
+    warnings: list[tuple[str, str]] = field(default_factory=list)
+    cautions: list[str] = field(default_factory=list)
+
+
+def translate_document(
+    request: DocumentRequest,
+    translator: TextTranslator,
+    folders: Sequence[str | Path],
+    *,
+    progress: OnCount | None = None,
+    caution: Callable[[str], None] | None = None,
+) -> Summary:
+    """Translate a document into a file, which appears when it is complete.
+
+    An interrupted translation resumes if the same document is translated into the same file with the same
+    model and settings.
+
+    Args:
+        request: the document.
+        translator: of one direction.
+        folders: the translator's runs, which the journal is bound to.
+        progress: called with the number of finished segments.
+        caution: called with each of the summary's cautions, before anything is translated.
+
+    Raises:
+        UserError: the document, the memory or the glossary cannot be read; the output has another format, is
+            the document itself, or cannot be written.
+    """
+    _refuse_output(request)
+    source, target = translator.source_language or None, translator.target_language or None
+    document = open_document(
+        request.path,
+        source_language=source,
+        target_language=target,
+        encoding=request.encoding,
+        columns=request.columns,
+    )
+    document.linked(request.linked)
+    glossary = Glossary.load(request.glossary) if request.glossary else None
+    memory = _memory(request.memory, source, target) if request.memory else None
+    summary = Summary(segments=len(document.segments), cautions=_cautions(document, source, target))
+    if caution:
+        for text in summary.cautions:
+            caution(text)
+    translations: dict[int, Translation] = {}
+    pending = []
+    for segment in document.segments:
+        if segment.translated and not request.again:
+            summary.kept += 1
+        elif memory and (match := memory.find(segment.source)):
+            translations[segment.number] = Translation(match.target)
+            summary.from_memory += 1
+        else:
+            pending.append(segment)
+    with Journal(request.output, translation_digest(request, translator, folders)) as journal:
+        by_number = {segment.number: segment for segment in pending}
+        for record in _valid(journal.records, by_number):
+            _count(summary, by_number.pop(record["number"]), record, translations)
+            summary.resumed += 1
+        if progress:
+            progress(summary.segments - len(by_number), summary.segments)
+        for chunk in _chunks([segment for segment in pending if segment.number in by_number]):
+            found = translator.translate_markup(
+                [to_translate(segment.source) for segment in chunk],
+                request.search,
+                sentences=request.sentences,
+                glossary=glossary,
+                bare=True,
+            )
+            records = [_record(segment, one) for segment, one in zip(chunk, found, strict=True)]
+            journal.add(records)
+            for segment, record in zip(chunk, records, strict=True):
+                _count(summary, segment, record, translations)
+                del by_number[segment.number]
+            if progress:
+                progress(summary.segments - len(by_number), summary.segments)
+        write(document, translations, request.output)
+        journal.remove()
+    return summary
+
+
+def _cautions(document: Document, source: str | None, target: str | None) -> list[str]:
+    """Return what a document's languages and the translator's disagree in."""
+    sides = (("from", document.source_language, source), ("to", document.target_language, target))
+    return [
+        f"the document names {named} as the language to translate {side}, the model translates {side} {own}"
+        for side, named, own in sides
+        if named and own and not languages_match(own, named)
+    ]
+
+
+def _refuse_output(request: DocumentRequest) -> None:
+    kind = format_of(request.path).name
+    if request.output.exists() and request.path.exists() and request.output.samefile(request.path):
+        remedy = "Name another output file."
+        raise UserError("the output would overwrite the document", place=str(request.output), remedy=remedy)
+    if format_of(request.output).name != kind:
+        fact = f"a document of the format {kind} cannot be written as {request.output.suffix}"
+        remedy = f"Name a file that ends in {request.path.suffix}."
+        raise UserError(fact, place=str(request.output), remedy=remedy)
+    if request.output.is_dir():
+        raise UserError("a folder", place=str(request.output), remedy="Name a file.")
+    if not request.output.parent.is_dir():
+        raise UserError("no such folder", place=str(request.output.parent), remedy="Make it first.")
+
+
+def translation_digest(
+    request: DocumentRequest, translator: TextTranslator, folders: Sequence[str | Path]
+) -> str:
+    """Return a digest of everything that the translation depends on."""
+    named = [request.path, *filter(None, (request.memory, request.glossary))]
+    read_files = [path for path in named if path.is_file()]  # a missing one is reported when it is read
+    models = [Path(folder) / name for folder in folders for name in (MODEL, WEIGHTS)]
+    content: dict[str, Any] = {
+        "files": [_digest(path, version(path.stat())) for path in read_files],
+        "models": [_digest(path, version(path.stat())) for path in models if path.is_file()],
+        "search": request.search.model_dump(mode="json"),
+        "options": [
+            request.sentences,
+            request.encoding,
+            request.again,
+            *request.columns,
+            *sorted(request.linked),
+        ],
+        "languages": [translator.source_language, translator.target_language],
+        "tags": list(translator.translator.asked.symbols) if translator.translator.asked else [],
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _memory(path: Path, source: str | None, target: str | None) -> TranslationMemory:
+    return _read_memory(path, version(path.stat()) if path.is_file() else (), source, target)
+
+
+# Of a folder of documents, each is translated with the same memory and model: they are read once.
+@lru_cache(1)
+def _read_memory(
+    path: Path, version: tuple[int, ...], source: str | None, target: str | None
+) -> TranslationMemory:
+    return TranslationMemory(path, source, target)
+
+
+@lru_cache(64)
+def _digest(path: Path, version: tuple[int, ...]) -> str:
+    return disk.sha256(path)
+
+
+def _chunks(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
+    chunk: list[Segment] = []
+    size = 0
+    for segment in segments:
+        chunk.append(segment)
+        size += len(segment.source.text)
+        if size >= CHUNK:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _record(segment: Segment, found: TextTranslation) -> dict[str, Any]:
+    """Return a translated segment as a line of the journal."""
+    warnings = list(found.warnings)
+    target = spelled(found.markup)
+    if not found.text.strip():
+        # A document without this text would say less, and nobody would see it.
+        target = spelled(segment.source)
+        warnings.append(KEPT)
+    if segment.max_length is not None and len(found.text) > segment.max_length:
+        warnings.append(f"{len(found.text):,} characters, more than the {segment.max_length:,} allowed")
+    return {
+        "number": segment.number,
+        "target": target,
+        "confidence": round(found.confidence, 4),
+        "review": found.doubtful or bool(warnings),
+        "unplaced": list(found.unplaced),
+        "missing": [term.source for term in found.missing],
+        "warnings": warnings,
+    }
+
+
+def _valid(
+    records: Sequence[Mapping[str, Any]], segments: Mapping[int, Segment]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the records of a journal that fit the document, each segment once."""
+    seen: set[int] = set()
+    for record in records:
+        try:
+            number = record["number"]
+            fits = number in segments and number not in seen
+            if fits and not faults(segments[number].source, read(record["target"])):
+                seen.add(number)
+                yield record
+        except (KeyError, TypeError, IndexError):
+            continue
+
+
+def _count(
+    summary: Summary, segment: Segment, record: Mapping[str, Any], translations: dict[int, Translation]
+) -> None:
+    translations[segment.number] = Translation(read(record["target"]), review=bool(record["review"]))
+    summary.translated += 1
+    summary.review += bool(record["review"])
+    summary.unplaced += [(segment.place, name) for name in record["unplaced"]]
+    summary.missing += [(segment.place, name) for name in record["missing"]]
+    summary.warnings += [(segment.place, note) for note in record["warnings"]]
+
+
+def default_output(path: Path, language: str) -> Path:
+    """Return the name of a translation: ``letter.docx`` becomes ``letter.de.docx``.
+
+    Raises:
+        UserError: the target language is not known.
+    """
+    if not language:
+        fact = "the run does not name its target language, which the output would be named after"
+        raise UserError(fact, remedy="Name the output: -o FILE.")
+    return path.with_name(f"{path.stem}.{language}{path.suffix}")

@@ -1,0 +1,242 @@
+"""The export of a run to Firefox's engine: refusals, calibration, verification, files."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import nn
+
+from multihead.apps.export import manifest
+from multihead.apps.export.firefox import binary
+from multihead.apps.export.firefox.expressible import not_expressible
+from multihead.apps.export.firefox.parameters import FirefoxVocabulary, parameters, settings
+from multihead.apps.export.firefox.quantisation import Int8, activations, quantised
+from multihead.apps.export.firefox.reference import EOS, FirefoxReference, longest_output
+from multihead.apps.export.folder import refuse_used, write_folder
+from multihead.batch import Source
+from multihead.errors import UserError
+from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
+from multihead.run import Run
+from multihead.search.constraints import Banned
+from multihead.search.greedy import greedy
+from multihead.search.request import LengthLimits
+from multihead.text.sentencepiece import to_sentencepiece
+from multihead.text.tokenizer import Tokenizer
+
+TARGET = "firefox"
+FLOAT, INT8, VOCABULARY, SETTINGS, DECODER = (
+    "model.float32.bin", "model.intgemm8.bin", "vocab.spm", "model.yml", "config.yml",
+)  # fmt: skip
+"""Files of the export."""
+CALIBRATION = 256
+"""Sentences that are translated for calibration and verification."""
+LONGEST = 100
+"""Tokens of the longest of them."""
+TOLERANCE = 1e-3
+"""Tolerance of logits relative to their range; rounding in float32 causes about 1e-6."""
+MARIAN = """\
+beam-size: 1
+normalize: 1.0
+word-penalty: 0
+max-length-break: 128
+max-length-factor: 2.0
+mini-batch-words: 1024
+workspace: 128
+skip-cost: true
+cpu-threads: 0
+quiet: true
+quiet-translation: true
+gemm-precision: int8shiftAlphaAll
+alignment: soft
+"""
+"""Settings of Marian's decoder, as Firefox passes them."""
+
+
+@dataclass(frozen=True)
+class VerificationReport:
+    """Results of an export's verification.
+
+    Attributes:
+        sentences: number of calibration sentences translated.
+        float_agreement: fraction of them to which the float32 file gives the model's own tokens.
+        int8_agreement: fraction to which the int8 file gives the float32 file's tokens.
+        largest_difference: between the file's logits and the model's, relative to their range.
+        limits: largest absolute value of each int8 matrix.
+        saturated: fraction of pairs of products that saturated at 127, for each matrix that takes less.
+    """
+
+    sentences: int
+    float_agreement: float
+    int8_agreement: float
+    largest_difference: float
+    limits: dict[str, int]
+    saturated: dict[str, float]
+
+
+def export(run: Run, folder: Path, lines: Sequence[str]) -> VerificationReport:
+    """Write a run's model and vocabulary to a folder for Firefox's engine.
+
+    The files' own arithmetic (``reference``) must give the model's scores; its int8 products are calibrated
+    on sentences, whose translations are compared too.
+
+    Args:
+        run: a student.
+        folder: new or empty; it appears when it is complete.
+        lines: sentences of the source language for calibration.
+
+    Raises:
+        UserError: the engine cannot express the model or its vocabulary; there are no sentences; the folder
+            is not empty.
+    """
+    refuse_used(folder)
+    model, place = run.load_model().eval(), str(run.folder)
+    source, target = run.tokenizers()
+    described, faults = _described(model, place)
+    faults += _vocabulary_faults(run, source, target)
+    if faults:
+        fact = f"Firefox's engine cannot express this model: {'; '.join(faults)}"
+        remedy = "Train a student for it: `multihead distill RUN -o student`."
+        raise UserError(fact, place=place, remedy=remedy)
+    vocabulary = FirefoxVocabulary.of(target)
+    spm = to_sentencepiece(target, vocabulary.order, vocabulary.characters)
+    floats = parameters(described, vocabulary)
+    layers = len(described.encoder.layers), len(described.decoder.layers)
+    reference = FirefoxReference(floats, layers, described.encoder.layers[0].self_attention.heads)
+    sentences = _sentences(source, lines)
+    places = vocabulary.places
+    exported = [[*(places[number] for number in ids), EOS] for ids in sentences]
+    longest = [longest_output(len(ids)) for ids in exported]
+
+    difference = _difference(model, reference, sentences[:8], target, vocabulary, place)
+    plain = [reference.greedy(*each) for each in zip(exported, longest, strict=True)]
+    own = [
+        [places.get(token, EOS) for token in written] for written in _own(model, target, sentences, longest)
+    ]
+    int8 = quantised(floats, activations(reference, exported, longest))
+    rounded = FirefoxReference(int8.items, layers, reference.heads)
+    eight = [rounded.greedy(*each) for each in zip(exported, longest, strict=True)]
+    report = _report(difference, own, plain, eight, int8)
+    yml = settings(described, len(vocabulary.order))
+
+    def fill(partial: Path) -> None:
+        (partial / FLOAT).write_bytes(binary.write(floats, yml))
+        (partial / INT8).write_bytes(binary.write(int8.items, yml))
+        (partial / VOCABULARY).write_bytes(spm)
+        (partial / SETTINGS).write_text(yml, encoding="utf-8", newline="\n")
+        (partial / DECODER).write_text(MARIAN, encoding="utf-8", newline="\n")
+        manifest.write(partial, TARGET, {"verified": asdict(report)})
+
+    write_folder(folder, fill)
+    return report
+
+
+def _described(model: nn.Module, place: str) -> tuple[EncoderDecoderSpec, list[str]]:
+    try:
+        described = describe(model, EncoderDecoderSpec)
+    except UndescribedError as error:
+        fact = f"Firefox's engine cannot express this model: {error}"
+        raise UserError(fact, place=place, remedy="Translate with `multihead translate`.") from None
+    return described, not_expressible(described)
+
+
+def _vocabulary_faults(run: Run, source: Tokenizer, target: Tokenizer) -> list[str]:
+    faults = []
+    if source is not target:
+        faults.append("source and target have vocabularies of their own (tokenizer.joint = false)")
+    if target.content["model"]["type"] != "Unigram" or not target.content["model"].get("byte_fallback"):
+        faults.append('tokenizer.kind is not "unigram" with byte fallback')
+    if target.normalize("A") == "a":
+        faults.append("data.lowercase = true, which its SentencePiece cannot do")
+    if run.directions:
+        faults.append("several directions: it has no language tags")
+    if any(char < " " for number in range(target.vocab_size) for char in target.piece(number)):
+        faults.append("pieces with control characters")
+    return faults
+
+
+def _sentences(tokenizer: Tokenizer, lines: Sequence[str]) -> list[list[int]]:
+    """Up to ``CALIBRATION`` sentences, evenly from all lines, as the tokenizer's ids."""
+    encoded = tokenizer.encode_batch(lines)
+    usable = [ids for ids in encoded if 0 < len(ids) < LONGEST and tokenizer.unk_id not in ids]
+    if not usable:
+        fact = "no sentence to calibrate int8 with"
+        raise UserError(fact, place="--calibrate", remedy="Give a file of sentences of the source language.")
+    step = max(1, len(usable) // CALIBRATION)
+    return usable[::step][:CALIBRATION]
+
+
+@torch.inference_mode()
+def _difference(
+    model: nn.Module,
+    reference: FirefoxReference,
+    sentences: Sequence[Sequence[int]],
+    tokenizer: Tokenizer,
+    vocabulary: FirefoxVocabulary,
+    place: str,
+) -> float:
+    """The largest difference of logits, relative to their range, along given targets.
+
+    Raises:
+        UserError: it is above ``TOLERANCE``.
+    """
+    places, written = vocabulary.places, vocabulary.written
+    known = [vocabulary.order[place] for place in written]
+    worst = 0.0
+    for ids in sentences:
+        target = list(reversed(ids))[:7]
+        read = torch.tensor([[*ids, tokenizer.eos_id]])
+        given = torch.tensor([[tokenizer.bos_id, *target]])
+        expected_TV = model(read, given, torch.tensor([read.shape[1]]))[0][:, known].float()
+        state = reference.start([*(places[number] for number in ids), EOS])
+        for row, token in zip(expected_TV, [None, *target], strict=True):
+            logits = reference.step(None if token is None else places[token], state)[written]
+            spread = float(row.amax() - row.amin()) or 1.0
+            worst = max(worst, float((row - torch.from_numpy(logits)).abs().amax()) / spread)
+    if not worst <= TOLERANCE:
+        fact = f"Firefox's engine computes a different model: logits differ by {worst:.1e} of their range"
+        remedy = "A layer computes something that its description omits; complete it (ARCHITECTURE.md)."
+        raise UserError(fact, place=place, remedy=remedy)
+    return worst
+
+
+def _own(
+    model: nn.Module, tokenizer: Tokenizer, sentences: Sequence[Sequence[int]], longest: Sequence[int]
+) -> list[Sequence[int]]:
+    """The tokens that greedy search by the model's own steps writes, with the engine's bans and limits."""
+    found: list[Sequence[int]] = []
+    bans = Banned([tokenizer.pad_id, tokenizer.bos_id, tokenizer.unk_id])
+    for ids, most in zip(sentences, longest, strict=True):
+        read = Source(torch.tensor([[*ids, tokenizer.eos_id]]), torch.tensor([len(ids) + 1]))
+        ((best,),) = greedy(
+            cast(Any, model),
+            read,
+            [[tokenizer.bos_id]],
+            eos_id=tokenizer.eos_id,
+            limits=LengthLimits(max_length=most),
+            constraints=[bans],
+        )
+        found.append(best.tokens)
+    return found
+
+
+def _report(
+    difference: float,
+    own: Sequence[Sequence[int]],
+    plain: Sequence[Sequence[int]],
+    eight: Sequence[Sequence[int]],
+    int8: Int8,
+) -> VerificationReport:
+    def agreement(one: Sequence[Sequence[int]], other: Sequence[Sequence[int]]) -> float:
+        equal = sum(list(a) == list(b) for a, b in zip(one, other, strict=True))
+        return equal / len(one)
+
+    return VerificationReport(
+        sentences=len(own),
+        float_agreement=agreement(own, plain),
+        int8_agreement=agreement(plain, eight),
+        largest_difference=difference,
+        limits=dict(int8.limits),
+        saturated=dict(int8.saturated),
+    )

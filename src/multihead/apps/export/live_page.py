@@ -1,0 +1,200 @@
+"""A page that runs a model in the browser, as one file or as a folder that browsers can install."""
+
+import base64
+import hashlib
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from PIL import Image, ImageDraw
+
+from multihead.apps.export import manifest
+from multihead.apps.export import page as exported
+from multihead.apps.export.calibration import calibration_lines
+from multihead.apps.export.folder import refuse_used, write_folder
+from multihead.data.images.opening import Form, as_picture, fitted, open_picture
+from multihead.errors import UserError
+from multihead.inspect.live import PageBlocks, assemble
+from multihead.inspect.page import HtmlPage
+from multihead.inspect.page.shell import asset
+from multihead.run import Run
+from multihead.system.addresses import located
+from multihead.text.lines import read_lines
+
+PARTS = Path(__file__).parent / "live_page_parts"
+TARGET = "page"
+ICONS = (192, 512)
+MOST_TEXTS = 200
+"""Widths of the icons, which installing needs."""
+LINKS = """\
+<link rel="manifest" href="manifest.webmanifest">
+<link rel="icon" href="icon-192.png">
+<meta name="theme-color" content="#1f66a8">
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LivePage:
+    """A model's page.
+
+    Attributes:
+        title: its title.
+        blocks: its data.
+        agreement: fraction of validation sentences for which it writes the model's own greedy tokens; None if
+            that was not measured.
+    """
+
+    title: str
+    blocks: PageBlocks
+    agreement: float | None
+
+    def page(self) -> HtmlPage:
+        """Return the page as one HTML file."""
+        return assemble(self.title, self.blocks)
+
+    def write_folder(self, folder: Path) -> None:
+        """Write the page as an installable folder for a web server, with a manifest and a service worker.
+
+        Raises:
+            UserError: the folder is not empty, or it cannot be written.
+        """
+        html = assemble(self.title, self.blocks, links=LINKS, installable=True).html
+        version = hashlib.sha256(html.encode()).hexdigest()[:16]
+
+        def fill(partial: Path) -> None:
+            names = ["./", "index.html", "manifest.webmanifest", *(f"icon-{width}.png" for width in ICONS)]
+            worker = Template(asset(PARTS / "service-worker.js"))
+            filled = worker.substitute(version=version, names=json.dumps(names))
+            for name, content in {
+                "index.html": html.encode(),
+                "manifest.webmanifest": _as_json(self._manifest()),
+                "service-worker.js": (filled + "\n").encode(),
+                **{f"icon-{width}.png": icon(width) for width in ICONS},
+            }.items():
+                (partial / name).write_bytes(content)
+            manifest.write(partial, TARGET, {"agreement": self.agreement})
+
+        write_folder(folder, fill)
+
+    def _manifest(self) -> dict[str, Any]:
+        return {
+            "name": f"{self.title} · multihead",
+            "short_name": self.title[:24],
+            "start_url": "./",
+            "scope": "./",
+            "display": "standalone",
+            "background_color": "#f6f8fa",
+            "theme_color": "#1f66a8",
+            "icons": [
+                {
+                    "src": f"icon-{width}.png",
+                    "sizes": f"{width}x{width}",
+                    "type": "image/png",
+                    "purpose": "any maskable",
+                }
+                for width in ICONS
+            ],
+        }  # fmt: skip
+
+
+def live_page(
+    run: Run,
+    named: Sequence[str] = (),
+    *,
+    exact: bool = False,
+    text: str | None = None,
+    folder: Path | None = None,
+) -> LivePage:
+    """Return the page of a run.
+
+    Args:
+        run: a translator, a language model, a masked language model, or an image classifier.
+        named: files of sentences for examples and verification; empty: the run's validation data, if it is
+            here.
+        exact: weights in float32 instead of int8.
+        text: that the page begins with, for an image classifier a picture file; None: none.
+        folder: that the page will be written to; refused before anything is computed unless it is empty.
+
+    Raises:
+        UserError: the page cannot express the model; a file cannot be read.
+    """
+    if folder is not None:
+        refuse_used(folder)
+    if run.task == "language":
+        parts = exported.text_parts(run, exact=exact)
+    elif run.task == "masked":
+        parts = exported.masked_parts(run, _texts(run, named), exact=exact)
+    elif run.task == "pictures":
+        parts = exported.picture_parts(run, exact=exact)
+    elif run.task == "translation":
+        parts = exported.parts(run, _lines(run, named), exact=exact)
+    else:
+        fact = f'a page cannot express this model: its task is "{run.task}"'
+        remedy = "Pages run translators, language models, BERT and ViT; see `multihead inspect`."
+        raise UserError(fact, place=str(run.folder), remedy=remedy)
+    given = {} if text is None else {"picture": _png(run, text)} if run.task == "pictures" else {"text": text}
+    facts = {**parts.facts, **given}
+    blocks = PageBlocks(parts.engine, parts.weights, parts.vocabularies, facts, parts.scripts)
+    return LivePage(parts.facts["name"], blocks, parts.agreement)
+
+
+def _lines(run: Run, named: Sequence[str]) -> Sequence[str]:
+    if named:
+        return calibration_lines(run, named)
+    try:
+        return calibration_lines(run)
+    except UserError:
+        return []  # a run that was copied here without its data has a page without examples
+
+
+def _texts(run: Run, named: Sequence[str]) -> Sequence[str]:
+    """Return texts for examples, one a line."""
+    if named:
+        return calibration_lines(run, named)
+    data = run.recipe.data
+    try:
+        files = [located(data.dir, name) for name in data.valid_files or data.files]
+        return [line for file in files for line in islice(read_lines(str(file)), MOST_TEXTS)]
+    except UserError:
+        return []
+
+
+def _png(run: Run, path: str) -> str:
+    """Return a picture as the model reads it, a PNG in base64."""
+    settings: Any = run.recipe.model
+    pixels = fitted(open_picture(Path(path)), Form(settings.picture_size, settings.channels))
+    file = io.BytesIO()
+    as_picture(pixels).save(file, "PNG", optimize=True)
+    return base64.b64encode(file.getvalue()).decode("ascii")
+
+
+def icon(width: int) -> bytes:
+    """Return the page's icon as a PNG: three tokens that attend to three others."""
+    scale = 4  # drawn larger, then reduced: smooth edges
+    size = width * scale
+    image = Image.new("RGB", (size, size), "#1f66a8")
+    draw = ImageDraw.Draw(image)
+    columns, rows = (0.27, 0.5, 0.73), (0.3, 0.7)
+
+    def at(column: int, row: int) -> tuple[float, float]:
+        return columns[column] * size, rows[row] * size
+
+    for above, below in ((0, 1), (1, 0), (1, 2), (2, 2)):
+        draw.line([at(above, 0), at(below, 1)], fill="#8fbfe0", width=round(0.045 * size))
+    radius = 0.075 * size
+    for column in range(3):
+        for row in range(2):
+            x, y = at(column, row)
+            draw.ellipse([x - radius, y - radius, x + radius, y + radius], fill="#ffffff")
+    file = io.BytesIO()
+    image.resize((width, width), Image.Resampling.LANCZOS).save(file, "PNG", optimize=True)
+    return file.getvalue()
+
+
+def _as_json(content: Any) -> bytes:
+    return (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()

@@ -1,0 +1,206 @@
+"""The parts of a page for one run: refusals, packing, verification."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+
+from multihead.apps.export.page import expressible, vocabulary, weights
+from multihead.apps.export.page.reference import PageReference, has_native_kernels
+from multihead.batch import Source
+from multihead.engines.proof import disagreement
+from multihead.engines.transformer import LaidOutTransformer
+from multihead.errors import UserError
+from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
+from multihead.run import Run
+from multihead.search.consistency import example, inconsistency, warn
+from multihead.search.constraints import Banned
+from multihead.search.greedy import greedy
+from multihead.search.request import LengthLimits
+from multihead.tasks.translation.lines.directions import Directions
+from multihead.tasks.translation.lines.line_translator import DEFAULT_LIMIT
+from multihead.text.tagged import tags_of
+from multihead.text.tokenizer import Tokenizer
+
+HERE = Path(__file__).parent
+ENGINE = HERE / "engine.wasm"
+"""The kernels in WebAssembly, compiled by ``make wasm``."""
+SCRIPTS = tuple(
+    HERE / "scripts" / name
+    for name in (
+        "checksum.js",
+        "blocks.js",
+        "tokenizer.js",
+        "segments.js",
+        "instance.js",
+        "engine.js",
+        "unknown.js",
+        "worker.js",
+    )
+)
+"""The script of the page's worker, in order."""
+CHECKED, LONGEST = 64, 60
+"""Sentences that the export compares, and tokens of the longest."""
+CARRIED = 3
+"""Sentences that the page carries to check itself with."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageParts:
+    """The parts that a page is assembled from.
+
+    Attributes:
+        engine: WebAssembly.
+        weights: the model.
+        vocabularies: source and target, for ``tokenizer.js``.
+        facts: the run's name, sizes and settings, and sentences that the page checks itself with.
+        scripts: files of the worker's script.
+        agreement: fraction of validation sentences for which the page writes the model's own greedy tokens;
+            None if it was not measured.
+    """
+
+    engine: bytes
+    weights: bytes
+    vocabularies: dict[str, Any]
+    facts: dict[str, Any]
+    scripts: tuple[Path, ...]
+    agreement: float | None
+
+
+def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | None = None) -> PageParts:
+    """Return the parts of a translator's page.
+
+    Args:
+        run: a trained translator.
+        lines: sentences of the source language: examples, and those that the export is verified with.
+        exact: weights in float32 instead of int8.
+        name: title of the page; None: the run folder's name.
+
+    Raises:
+        UserError: the page cannot express the model or its vocabularies; a layer computes something else than
+            its description.
+    """
+    model, place = run.load_model().eval(), str(run.folder)
+    source, target = run.tokenizers()
+    described, faults = _described(model)
+    for side, tokenizer in (("source: ", source), ("target: ", target)):
+        faults += [side + fault for fault in vocabulary.not_expressible(tokenizer)]
+    directions = Directions.of(run.directions, source, place)
+    if faults or described is None:
+        fact = f"a page cannot express this model: {'; '.join(faults)}"
+        remedy = "Export it to ctranslate2, or train a Transformer or a student (`multihead distill`)."
+        raise UserError(fact, place=place, remedy=remedy)
+    refuted = disagreement(
+        model, LaidOutTransformer(described, torch.float32, native=False), torch.device("cpu"), described
+    )
+    if refuted is not None:
+        fact = f"the page would compute a different model: {refuted}"
+        raise UserError(fact, place=place, remedy="Complete the layer's description (ARCHITECTURE.md).")
+    pairs = example(source.vocab_size, target.vocab_size, target.bos_id, getattr(model, "limit", None))
+    warn(model, inconsistency(model, pairs, torch.device("cpu")))
+
+    dtype = torch.float32 if exact else torch.int8
+    packed = weights.to_bytes(described, dtype)
+    limit = getattr(model, "limit", None)
+    settings = run.recipe.search
+    tagged = [] if directions is None else _directions(directions, source)
+    given = [source.encode(line) for line in lines]
+    most = LONGEST if limit is None else min(LONGEST, limit - 1)
+    usable = [number for number, ids in enumerate(given) if 0 < len(ids) <= most]
+    first_tags = tagged[0]["tags"] if tagged else []
+    limits = LengthLimits(settings.max_extra, settings.max_length, 0, None if limit is None else limit - 1)
+    read = [[*first_tags, *given[number]] for number in usable[:CHECKED]]
+    checks: list[dict[str, Any]] = []
+    agreement = None
+    if has_native_kernels() and read:
+        reference = PageReference(described, dtype, (target.bos_id, target.eos_id, target.pad_id))
+        written = reference.translate(read, limits)
+        own = _own(model, target, read, limits)
+        agreement = sum(map(_same, written, own)) / len(own)
+        checks = [
+            {"source": read[number], "target": written[number]} for number in _spread(len(read), CARRIED)
+        ]
+    facts = {
+        "name": name or run.folder.resolve().name,
+        "source_language": _language(run, "source"),
+        "target_language": _language(run, "target"),
+        "directions": tagged,
+        "parameters": sum(each.numel() for each in model.parameters()),
+        "precision": "float32" if exact else "int8",
+        "layers": [len(described.encoder.layers), len(described.decoder.layers)],
+        "heads": described.encoder.layers[0].self_attention.heads,
+        "width": described.target.weight.shape[1],
+        "recurrent": described.recurrent,
+        "begin": len(described.output.weight) if described.first_input == "zero" else target.bos_id,
+        "end": target.eos_id,
+        "banned": sorted({target.pad_id, target.bos_id} - {target.eos_id}),
+        "max_extra": settings.max_extra,
+        "max_length": settings.max_length,
+        "limit": (DEFAULT_LIMIT if limit is None else limit - 1),
+        "beam_size": settings.beam_size if settings.method == "beam" else 4,
+        "length_penalty": settings.length_penalty,
+        "stop_at_first": settings.stop == "first",
+        "replace_unknown": settings.replace_unknown,
+        "examples": [lines[number] for number in _examples(usable, given)],
+        "checks": checks,
+    }
+    vocabularies = {"source": vocabulary.to_json(source)}
+    if source.fingerprint != target.fingerprint:
+        vocabularies["target"] = vocabulary.to_json(target)
+    return PageParts(ENGINE.read_bytes(), packed, vocabularies, facts, SCRIPTS, agreement)
+
+
+def _described(model: torch.nn.Module) -> tuple[EncoderDecoderSpec | None, list[str]]:
+    try:
+        described = describe(model, EncoderDecoderSpec)
+    except UndescribedError as error:
+        return None, [str(error)]
+    return described, expressible.not_expressible(described)
+
+
+def _directions(directions: Directions, source: Tokenizer) -> list[dict[str, Any]]:
+    return [
+        {"source": one, "target": other, "tags": [source.symbols[name] for name in tags_of(other)]}
+        for one, other in directions.trained
+    ]
+
+
+def _language(run: Run, side: str) -> str:
+    return str(getattr(run.recipe.data, f"{side}_language", "") or "")
+
+
+def _spread(count: int, wanted: int) -> list[int]:
+    """Return up to ``wanted`` places, evenly spread over ``count``."""
+    return sorted({place * count // wanted for place in range(wanted)}) if count else []
+
+
+def _examples(usable: Sequence[int], given: Sequence[Sequence[int]], wanted: int = 6) -> list[int]:
+    """Return the places of a few sentences of middle length."""
+    ranked = sorted(usable, key=lambda number: abs(len(given[number]) - 12))
+    return sorted(ranked[:wanted])
+
+
+def _same(one: Sequence[int], other: Sequence[int]) -> bool:
+    return list(one) == list(other)
+
+
+@torch.inference_mode()
+def _own(
+    model: torch.nn.Module, target: Tokenizer, sentences: Sequence[Sequence[int]], limits: LengthLimits
+) -> list[tuple[int, ...]]:
+    """The tokens that greedy search by the model's own steps writes."""
+    found = []
+    for ids in sentences:
+        read = Source(torch.tensor([[*ids, target.eos_id]]), torch.tensor([len(ids) + 1]))
+        ((best,),) = greedy(
+            cast(Any, model),
+            read,
+            [[target.bos_id]],
+            eos_id=target.eos_id,
+            limits=limits,
+            constraints=[Banned([target.pad_id, target.bos_id])],
+        )
+        found.append(best.tokens)
+    return found

@@ -1,0 +1,164 @@
+"""The parts of a page that fills masked words (BERT) or classifies a picture (ViT)."""
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+
+from multihead.apps.export.page import sequence_weights, vocabulary
+from multihead.apps.export.page.exporting import ENGINE, HERE, PageParts
+from multihead.apps.export.page.sequence_reference import (
+    disagreement,
+    example_picture,
+    masked_logits,
+    picture_logits,
+)
+from multihead.errors import UserError
+from multihead.nn.description import MaskedSpec, PictureSpec, UndescribedError, describe
+from multihead.run import Run
+from multihead.tasks.masked.mask_tokens import MASK, encode_masked, mask_id
+from multihead.text.tokenizer import Tokenizer
+
+SCRIPTS = ("checksum.js", "blocks.js", "instance.js")
+MASKED = tuple(
+    HERE / "scripts" / name
+    for name in (*SCRIPTS, "tokenizer.js", "sequence_engine.js", "masked_text.js", "masked_worker.js")
+)
+"""The script of the worker of a page that fills masked words, in order."""
+PICTURE = tuple(
+    HERE / "scripts" / name for name in (*SCRIPTS, "sequence_engine.js", "picture.js", "picture_worker.js")
+)
+"""The script of the worker of a page that classifies a picture, in order."""
+EXAMPLES = 6
+S = TypeVar("S", MaskedSpec, PictureSpec)
+
+
+def masked_parts(run: Run, examples: Sequence[str] = (), *, exact: bool = False) -> PageParts:
+    """Return the parts of the page of a masked language model.
+
+    Args:
+        run: a trained masked language model.
+        examples: texts that the page offers.
+        exact: weights in float32 instead of int8.
+
+    Raises:
+        UserError: the page cannot express the model or its vocabulary; a layer computes something else than
+            its description.
+    """
+    model, (tokenizer, _) = run.load_model().eval(), run.tokenizers()
+    faults = vocabulary.not_expressible(tokenizer)
+    mask = mask_id(tokenizer)
+    if mask is None:
+        faults.append("a vocabulary without a mask token")
+    described = _proven(run, model, MaskedSpec, faults, tokenizer.vocab_size)
+    positions, attention = described.positions.weight, described.stack.layers[0].self_attention
+    assert positions is not None
+    assert mask is not None
+    V = len(described.output.weight)
+    offered = [text for text in examples if 0 < len(text) <= 200][:EXAMPLES]
+    facts = {
+        **_facts(run, model, described, exact=exact),
+        "kind": "masked",
+        "heads": attention.heads,
+        "limit": len(positions),
+        "vocabulary": V,
+        "begin": tokenizer.bos_id,
+        "end": tokenizer.eos_id,
+        "mask": mask,
+        "mask_text": MASK,
+        "banned": sorted({*tokenizer.special_ids, mask, *range(tokenizer.vocab_size, V)}),
+        "examples": offered,
+        # In float32 alone: rounding changes some tokens.
+        "checks": [],
+    }
+    if exact:
+        facts["checks"] = [_filled(described, tokenizer, text, facts["banned"]) for text in offered[:3]]
+    packed = sequence_weights.to_bytes(described, _dtype(exact))
+    vocabularies = {"source": vocabulary.to_json(tokenizer)}
+    return PageParts(ENGINE.read_bytes(), packed, vocabularies, facts, MASKED, None)
+
+
+def picture_parts(run: Run, *, exact: bool = False) -> PageParts:
+    """Return the parts of the page of an image classifier.
+
+    Args:
+        run: a trained vision transformer.
+        exact: weights in float32 instead of int8.
+
+    Raises:
+        UserError: the page cannot express the model; a layer computes something else than its description.
+    """
+    model = run.load_model().eval()
+    described = _proven(run, model, PictureSpec, [], 0)
+    names = getattr(run.recipe.model, "class_names", None) or [str(n) for n in range(_outputs(described))]
+    pixels_Chw = example_picture(described)
+    expected = int(picture_logits(described, pixels_Chw / 255).argmax())
+    facts = {
+        **_facts(run, model, described, exact=exact),
+        "kind": "picture",
+        "heads": described.stack.layers[0].self_attention.heads,
+        "channels": described.channels,
+        "grid": described.grid,
+        "patch": described.patch_size,
+        "first": sum(one.reshape(-1, one.shape[-1]).shape[0] for one in described.first),
+        "pooling": described.pooling,
+        "classes": list(names),
+        "examples": [],
+        "checks": [{"expected": expected}] if exact else [],
+    }
+    packed = sequence_weights.to_bytes(described, _dtype(exact))
+    return PageParts(ENGINE.read_bytes(), packed, {}, facts, PICTURE, None)
+
+
+def _proven(run: Run, model: nn.Module, kind: type[S], faults: list[str], vocabulary_size: int) -> S:
+    """Return a model's description, which the page can express and which computes the model's scores."""
+    found: S | None = None
+    try:
+        found = describe(model, kind)
+        faults += sequence_weights.not_expressible(found)
+    except UndescribedError as error:
+        faults.append(str(error))
+    if faults or found is None:
+        fact = f"a page cannot express this model: {'; '.join(faults)}"
+        raise UserError(fact, place=str(run.folder), remedy="Use `multihead inspect`.")
+    refuted = disagreement(model, found, vocabulary_size)
+    if refuted is not None:
+        fact = f"the page would compute a different model: {refuted}"
+        remedy = "Complete the layer's description (ARCHITECTURE.md)."
+        raise UserError(fact, place=str(run.folder), remedy=remedy)
+    return found
+
+
+def _facts(run: Run, model: nn.Module, described: MaskedSpec | PictureSpec, *, exact: bool) -> dict[str, Any]:
+    layers = len(described.stack.layers)
+    return {
+        "name": run.folder.resolve().name,
+        "parameters": sum(each.numel() for each in model.parameters()),
+        "precision": "float32" if exact else "int8",
+        "layers": [layers, layers],
+    }
+
+
+def _filled(described: MaskedSpec, tokenizer: Tokenizer, text: str, banned: list[int]) -> dict[str, Any]:
+    """A text whose middle token is masked, and the most probable token there."""
+    ids = encode_masked(tokenizer, text) if MASK in text else tokenizer.encode(text)
+    assert described.positions.weight is not None
+    ids = ids[: len(described.positions.weight) - 2]
+    place = len(ids) // 2
+    mask = mask_id(tokenizer)
+    assert mask is not None
+    ids[place] = mask
+    read = torch.tensor([tokenizer.bos_id, *ids, tokenizer.eos_id])
+    with torch.inference_mode():
+        logits_V = masked_logits(described, read)[place + 1]
+        logits_V[banned] = -torch.inf
+    return {"ids": ids, "place": place, "expected": int(logits_V.argmax())}
+
+
+def _outputs(described: PictureSpec) -> int:
+    return len(described.classifier.weight)
+
+
+def _dtype(exact: bool) -> torch.dtype:
+    return torch.float32 if exact else torch.int8

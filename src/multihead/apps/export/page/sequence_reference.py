@@ -1,0 +1,76 @@
+"""BERT and ViT computed from their descriptions alone, by the equations: what the page computes."""
+
+from typing import Any, cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from multihead.apps.export.page.text_reference import TOLERANCE, encoded, linear, norm
+from multihead.batch import Input
+from multihead.nn.description import MaskedSpec, PictureSpec
+from multihead.nn.feed_forward import ACTIVATIONS
+from multihead.nn.patches import patches_of
+
+
+def example_text(described: MaskedSpec, vocabulary: int) -> Tensor:
+    """Return ids to compare a model with, (N,)."""
+    weight = described.positions.weight
+    assert weight is not None
+    return torch.arange(min(53, len(weight))) * 7919 % vocabulary
+
+
+def example_picture(described: PictureSpec) -> Tensor:
+    """Return a picture to compare a model with, (C, h, w), of whole numbers up to 255."""
+    size = described.grid * described.patch_size
+    return (torch.arange(described.channels * size * size) * 7919 % 256).view(described.channels, size, size)
+
+
+@torch.inference_mode()
+def disagreement(model: nn.Module, described: MaskedSpec | PictureSpec, vocabulary: int) -> str | None:
+    """Return the difference between a model and its description on an example; None: they agree."""
+    if isinstance(described, MaskedSpec):
+        ids_N = example_text(described, vocabulary)
+        expected, found = model_logits(model, ids_N), masked_logits(described, ids_N)
+    else:
+        pixels_Chw = example_picture(described) / 255
+        expected, found = cast(Any, model)(pixels_Chw[None])[0], picture_logits(described, pixels_Chw)
+    if not bool(expected.isfinite().all()):
+        return "its scores are not finite"
+    spread = float(expected.max() - expected.min()) or 1.0
+    worst = float((expected - found).abs().max()) / spread
+    if worst <= TOLERANCE:
+        return None
+    return (
+        f"logits differ by {worst:.1e} of their range: a layer computes something that it does not describe"
+    )
+
+
+def model_logits(model: nn.Module, ids_N: Tensor) -> Tensor:
+    """Return a masked model's own logits of every token of a text, (N, V)."""
+    read = Input(ids_N[None], torch.zeros_like(ids_N)[None], torch.tensor([len(ids_N)]))
+    logits_NV: Tensor = cast(Any, model)(read)[0][0].float()
+    return logits_NV
+
+
+def masked_logits(described: MaskedSpec, ids_N: Tensor) -> Tensor:
+    """Return the logits of every token of a text, (N, V)."""
+    N = len(ids_N)
+    positions_Md: Any = described.positions.weight  # always learned
+    x_Nd = F.embedding(ids_N, described.embedding.weight) * described.embedding.scale
+    x_Nd = x_Nd + described.segments[0] + positions_Md[:N]
+    hidden_Nd = encoded(described.stack, norm(described.embedding_norm, x_Nd), torch.ones(N, N).bool())
+    inner_Nd = ACTIVATIONS[described.activation](linear(described.transform, hidden_Nd))
+    return linear(described.output, norm(described.transform_norm, inner_Nd))
+
+
+def picture_logits(described: PictureSpec, pixels_Chw: Tensor) -> Tensor:
+    """Return the logits of the classes of a picture, from 0 (black) to 1, (K,)."""
+    patches_Pn = patches_of(2 * pixels_Chw[None] - 1, described.patch_size)[0]
+    x_Pd = linear(described.patches, patches_Pn) + described.positions
+    first = [one.reshape(-1, x_Pd.shape[1]) for one in described.first]
+    x_Nd = torch.cat([*first, x_Pd])
+    N, before = len(x_Nd), len(x_Nd) - len(x_Pd)
+    hidden_Nd = encoded(described.stack, x_Nd, torch.ones(N, N).bool())
+    read_d = hidden_Nd[0] if described.pooling == "class" else hidden_Nd[before:].mean(0)
+    return linear(described.classifier, read_d)

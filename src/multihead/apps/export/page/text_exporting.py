@@ -1,0 +1,103 @@
+"""The parts of a language model's page: refusals, packing, verification."""
+
+from typing import Any, cast
+
+import torch
+
+from multihead.apps.export.page import text_vocabulary, text_weights
+from multihead.apps.export.page.exporting import ENGINE, HERE, PageParts
+from multihead.apps.export.page.text_reference import disagreement
+from multihead.errors import UserError
+from multihead.nn.description import CausalSpec, UndescribedError, describe
+from multihead.run import Run
+
+SCRIPTS = tuple(
+    HERE / "scripts" / name
+    for name in (
+        "checksum.js",
+        "blocks.js",
+        "tokenizer.js",
+        "text_tokenizer.js",
+        "instance.js",
+        "text_engine.js",
+        "text_worker.js",
+    )
+)
+"""The script of the page's worker, in order."""
+CARRIED = 24
+"""Tokens of the text that the page checks itself with."""
+
+
+def text_parts(run: Run, *, exact: bool = False) -> PageParts:
+    """Return the parts of a language model's page.
+
+    Args:
+        run: a trained language model.
+        exact: weights in float32 instead of int8.
+
+    Raises:
+        UserError: the page cannot express the model or its vocabulary; a layer computes something else than
+            its description.
+    """
+    model, (tokenizer, _) = run.load_model().eval(), run.tokenizers()
+    described: CausalSpec | None = None
+    faults: list[str] = []
+    try:
+        described = describe(model, CausalSpec)
+        faults = text_weights.not_expressible(described)
+    except UndescribedError as error:
+        faults = [str(error)]
+    faults += text_vocabulary.not_expressible(tokenizer)
+    if faults or described is None:
+        fact = f"a page cannot express this model: {'; '.join(faults)}"
+        raise UserError(
+            fact, place=str(run.folder), remedy="Use `multihead generate` and `multihead inspect`."
+        )
+    refuted = disagreement(model, described, tokenizer.vocab_size)
+    if refuted is not None:
+        fact = f"the page would compute a different model: {refuted}"
+        remedy = "Complete the layer's description (ARCHITECTURE.md)."
+        raise UserError(fact, place=str(run.folder), remedy=remedy)
+    recipe: Any = run.recipe
+    settings = recipe.search
+    line_feed = tokenizer.encode("\n")
+    begins = recipe.data.documents == "file" and line_feed and tokenizer.unk_id not in line_feed
+    prompt = line_feed if begins else [tokenizer.eos_id]
+    silent = {tokenizer.pad_id, tokenizer.bos_id, tokenizer.unk_id} - {tokenizer.eos_id}
+    first = described.stack.layers[0].self_attention
+    facts = {
+        "kind": "language",
+        "name": run.folder.resolve().name,
+        "parameters": sum(each.numel() for each in model.parameters()),
+        "precision": "float32" if exact else "int8",
+        "layers": [len(described.stack.layers), len(described.stack.layers)],
+        "heads": first.heads,
+        "width": described.embedding.weight.shape[1],
+        "context": described.context,
+        "slides": described.positions.kind == "none",
+        "vocabulary": len(described.output.weight),
+        "end": tokenizer.eos_id,
+        "banned": sorted({*silent, *range(tokenizer.vocab_size, len(described.output.weight))}),
+        "prompt": prompt,
+        "temperature": settings.temperature,
+        "top_k": settings.top_k,
+        "top_p": settings.top_p,
+        "max_tokens": settings.max_tokens,
+        "examples": [],
+        # In float32 alone: rounding changes some tokens of a long greedy text.
+        "checks": [_greedy(model, prompt, sorted(silent), described.context)] if exact else [],
+    }
+    packed = text_weights.to_bytes(described, torch.float32 if exact else torch.int8)
+    vocabularies = {"source": text_vocabulary.to_json(tokenizer)}
+    return PageParts(ENGINE.read_bytes(), packed, vocabularies, facts, SCRIPTS, None)
+
+
+@torch.inference_mode()
+def _greedy(model: torch.nn.Module, prompt: list[int], banned: list[int], context: int) -> dict[str, Any]:
+    """The most probable tokens after the prompt, by the model's own forward pass."""
+    ids = list(prompt)
+    for _ in range(min(CARRIED, context - len(prompt))):
+        logits_V = cast(Any, model)(torch.tensor([ids]))[0, -1].float()
+        logits_V[banned] = -torch.inf
+        ids.append(int(logits_V.argmax()))
+    return {"source": prompt, "target": ids[len(prompt) :]}

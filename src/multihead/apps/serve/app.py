@@ -1,0 +1,158 @@
+"""The ASGI application: a web page, LibreTranslate's API, DeepL's API, metrics and a description of all."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from multihead.apps.serve.access import ApiKeys, Rate
+from multihead.apps.serve.corrections import Corrections
+from multihead.apps.serve.deepl import DeepL
+from multihead.apps.serve.glossaries import Glossaries
+from multihead.apps.serve.guard import Guard
+from multihead.apps.serve.handling import Handling, RequestLimits
+from multihead.apps.serve.libretranslate import LibreTranslate, TranslateDocument
+from multihead.apps.serve.logs import Log, no_log
+from multihead.apps.serve.metrics import Metrics
+from multihead.apps.serve.openapi import description
+from multihead.apps.serve.page_routes import InspectSentence, PageRoutes
+from multihead.apps.serve.refusal import RefusedError
+from multihead.apps.serve.service import Service
+from multihead.errors import UserError
+
+
+@dataclass(frozen=True)
+class Serving:
+    """Options of a server: what it offers, and to whom.
+
+    Attributes:
+        limits: of a request.
+        keys: who may use it; None: everybody.
+        requests: number of requests a minute for each address.
+        corrections: where corrections are kept; None: they are refused.
+        glossaries: terms that requests may name.
+        origin: web origin whose pages may use it, "*" for any; None: only its own.
+        names: host names, besides addresses and localhost.
+        log: writes one record for each request.
+        metrics: of the server.
+    """
+
+    limits: RequestLimits = field(default_factory=RequestLimits)
+    keys: ApiKeys | None = None
+    requests: Rate = field(default_factory=lambda: Rate(None, "requests"))
+    corrections: Corrections | None = None
+    glossaries: Glossaries = field(default_factory=Glossaries)
+    origin: str | None = None
+    names: Collection[str] = ()
+    log: Log = no_log
+    metrics: Metrics = field(default_factory=Metrics)
+
+
+def application(
+    service: Service,
+    inspect_sentence: InspectSentence,
+    *,
+    translate_document: TranslateDocument | None = None,
+    serving: Serving | None = None,
+) -> Starlette:
+    """Return the ASGI application.
+
+    Args:
+        service: the translators.
+        inspect_sentence: makes the attention page of a sentence.
+        translate_document: translates documents; None: they are refused.
+        serving: what is offered, and to whom.
+    """
+    given = serving or Serving()
+    metrics = given.metrics
+    metrics.watch_queue(lambda: service.queue.waiting)
+    handling = Handling(
+        service,
+        limits=given.limits,
+        keys=given.keys,
+        corrections=given.corrections,
+        glossaries=given.glossaries,
+        metrics=metrics,
+    )
+
+    async def health(request: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def exposed(request: Request) -> Response:
+        handling.authorise(request)
+        return Response(metrics.text(), media_type=metrics.content_type)
+
+    async def openapi(request: Request) -> Response:
+        return JSONResponse(description(service, given.limits, keys=given.keys is not None))
+
+    routes = [
+        *PageRoutes(handling, inspect_sentence).routes,
+        *LibreTranslate(handling, translate_document).routes,
+        *DeepL(handling).routes,
+        Route("/health", health, methods=["GET"]),
+        Route("/metrics", exposed, methods=["GET"]),
+        Route("/openapi.json", openapi, methods=["GET"]),
+    ]
+    middleware = [
+        Middleware(
+            Guard,
+            names=given.names,
+            origin=given.origin,
+            requests=given.requests,
+            routes=[route.path for route in routes],
+            metrics=metrics,
+            log=given.log,
+        )
+    ]
+    if given.origin:
+        middleware.append(
+            Middleware(CORSMiddleware, allow_origins=[given.origin], allow_methods=["*"], allow_headers=["*"])
+        )
+    return Starlette(
+        routes=routes,
+        middleware=middleware,
+        exception_handlers={
+            RefusedError: _refused,
+            UserError: _server_error,
+            ClientDisconnect: _disconnected,
+            HTTPException: _http_error,
+        },
+    )
+
+
+def _error(status: int, fact: str, headers: dict[str, str] | None = None) -> Response:
+    """Return an error as LibreTranslate's clients read it ("error") and as DeepL's do ("message")."""
+    return JSONResponse({"error": fact, "message": fact}, status, headers)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RefusedError)
+    headers = {} if error.retry is None else {"Retry-After": str(error.retry)}
+    return _error(error.status, error.fact, headers)
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    """Answer requests for unknown paths and methods."""
+    assert isinstance(error, HTTPException)
+    facts = {
+        404: f"there is no {request.url.path}",
+        405: f"{request.url.path} does not accept {request.method}",
+    }
+    fact = facts.get(error.status_code, error.detail)
+    return _error(error.status_code, fact, dict(error.headers or {}))
+
+
+async def _disconnected(request: Request, error: Exception) -> Response:
+    """Close a request whose client has disconnected."""
+    return Response(status_code=499)
+
+
+async def _server_error(request: Request, error: Exception) -> Response:
+    """Answer with an error of the model itself, such as non-finite scores."""
+    return _error(500, str(error))

@@ -1,0 +1,197 @@
+"""DeepL's API, version 2, for its official clients (``server_url``): translation, usage and glossaries."""
+
+from collections.abc import Mapping
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from multihead.apps.serve.glossaries import Made, as_tsv, entries_of
+from multihead.apps.serve.handling import Handling, while_connected
+from multihead.apps.serve.refusal import RefusedError
+from multihead.apps.serve.request import checked_texts, language, one_text, refuse_unknown
+from multihead.apps.serve.service import Options
+from multihead.text.languages import language as language_named
+
+TRANSLATE = (
+    "text",
+    "source_lang",
+    "target_lang",
+    "glossary_id",
+    "split_sentences",
+    "preserve_formatting",
+    "formality",
+    "tag_handling",
+    "show_billed_characters",
+    "model_type",
+)
+GLOSSARY = ("name", "source_lang", "target_lang", "entries", "entries_format")
+UNLIMITED = 1_000_000_000_000
+"""The limit that DeepL reports for an account without one."""
+CHOICES: dict[str, tuple[object, ...]] = {
+    "split_sentences": ("0", "1", "nonewlines", 0, 1, True, False),
+    "preserve_formatting": ("0", "1", 0, 1, True, False),
+    "formality": ("default", "prefer_more", "prefer_less"),
+    "tag_handling": ("html",),
+    "show_billed_characters": ("0", "1", "true", "false", 0, 1, True, False),
+    "model_type": ("quality_optimized", "prefer_quality_optimized", "latency_optimized"),
+}
+"""Accepted values of each option; others are refused, never ignored."""
+
+
+class DeepL:
+    """Routes of DeepL's API.
+
+    Args:
+        handling: reads and checks requests.
+    """
+
+    def __init__(self, handling: Handling) -> None:
+        self._handling, self._service = handling, handling.service
+
+    @property
+    def routes(self) -> list[Route]:
+        """The routes."""
+        return [
+            Route("/v2/translate", self.translate, methods=["POST"]),
+            Route("/v2/languages", self.languages, methods=["GET", "POST"]),
+            Route("/v2/usage", self.usage, methods=["GET", "POST"]),
+            Route("/v2/glossaries", self.glossaries, methods=["GET"]),
+            Route("/v2/glossaries", self.make_glossary, methods=["POST"]),
+            Route("/v2/glossaries/{id}", self.glossary, methods=["GET"]),
+            Route("/v2/glossaries/{id}", self.delete_glossary, methods=["DELETE"]),
+            Route("/v2/glossaries/{id}/entries", self.entries, methods=["GET"]),
+            Route("/v2/glossary-language-pairs", self.pairs, methods=["GET"]),
+        ]
+
+    async def translate(self, request: Request) -> Response:
+        """Translate texts."""
+        handling = self._handling
+        values = (await handling.fields(request)).values
+        refuse_unknown(values, TRANSLATE, "/v2/translate")
+        _check_choices(values)
+        texts = checked_texts(values.get("text"), "text", handling.limits.chars)
+        source, target = language(values, "source_lang"), language(values, "target_lang")
+        if not target:
+            raise RefusedError(400, '"target_lang" must be a language code')
+        direction = self._service.direction(source, target, "\n".join(texts))
+        chars = sum(map(len, texts))
+        handling.spend(request, direction, chars)
+        glossary = None
+        if (id := values.get("glossary_id")) is not None:
+            if not isinstance(id, str) or not source:
+                raise RefusedError(400, '"glossary_id" needs "source_lang"')
+            owner = request.state.notes.get("key", "")
+            glossary = handling.glossaries.find(id, owner, direction.source, direction.target)
+        options = Options(
+            format="html" if values.get("tag_handling") == "html" else "text",
+            sentences=values.get("split_sentences") not in ("0", 0, False),
+            glossary=glossary,
+        )
+        translating = self._service.translate(texts, direction, options, request.state.client)
+        answers = await while_connected(request, translating)
+        billed = values.get("show_billed_characters") in ("1", "true", 1, True)
+        translations: list[dict[str, object]] = []
+        for text, answer in zip(texts, answers, strict=True):
+            one: dict[str, object] = {
+                "detected_source_language": direction.source.upper(),
+                "text": answer.text,
+            }
+            if billed:
+                one["billed_characters"] = len(text)
+            if answer.notes:
+                one["notes"] = answer.notes
+            translations.append(one)
+        return JSONResponse({"translations": translations})
+
+    async def languages(self, request: Request) -> Response:
+        """List source or target languages."""
+        values = (await self._handling.fields(request)).values
+        refuse_unknown(values, ("type",), "/v2/languages")
+        if values.get("type", "source") not in ("source", "target"):
+            raise RefusedError(400, '"type" must be "source" or "target"')
+        wants_target = values.get("type") == "target"
+        codes = self._service.targets if wants_target else self._service.sources
+        found: list[dict[str, object]] = [
+            {"language": code.upper(), "name": language_named(code).name} for code in codes
+        ]
+        if wants_target:
+            found = [{**one, "supports_formality": False} for one in found]
+        return JSONResponse(found)
+
+    async def usage(self, request: Request) -> Response:
+        """Report the characters translated for this key since the server started."""
+        values = (await self._handling.fields(request)).values
+        refuse_unknown(values, (), "/v2/usage")
+        used = self._handling.used.get(request.state.notes.get("key", ""), 0)
+        return JSONResponse({"character_count": used, "character_limit": UNLIMITED})
+
+    async def make_glossary(self, request: Request) -> Response:
+        """Make a glossary."""
+        handling = self._handling
+        values = (await handling.fields(request, max_bytes=handling.limits.file_bytes)).values
+        refuse_unknown(values, GLOSSARY, "/v2/glossaries")
+        name = one_text(values, "name", 1024)
+        codes = [language(values, side) for side in ("source_lang", "target_lang")]
+        if not all(codes):
+            raise RefusedError(400, '"source_lang" and "target_lang" must be language codes')
+        direction = self._service.direction(codes[0], codes[1])
+        text = one_text(values, "entries", handling.limits.file_bytes)
+        pairs = entries_of(text, str(values.get("entries_format", "tsv")))
+        owner = request.state.notes.get("key", "")
+        made = handling.glossaries.make(name, direction.source, direction.target, pairs, owner)
+        return JSONResponse(_described(made), 201)
+
+    async def glossaries(self, request: Request) -> Response:
+        """List the glossaries of this key."""
+        self._handling.authorise(request)
+        owner = request.state.notes.get("key", "")
+        found = [_described(one) for one in self._handling.glossaries.of_owner(owner)]
+        return JSONResponse({"glossaries": found})
+
+    async def glossary(self, request: Request) -> Response:
+        """Describe a glossary."""
+        return JSONResponse(_described(self._named(request)))
+
+    async def delete_glossary(self, request: Request) -> Response:
+        """Delete a glossary."""
+        one = self._named(request)
+        self._handling.glossaries.delete(one.id, one.owner)
+        return Response(status_code=204)
+
+    async def entries(self, request: Request) -> Response:
+        """Return the entries of a glossary as TSV."""
+        return PlainTextResponse(as_tsv(self._named(request).entries), media_type="text/tab-separated-values")
+
+    async def pairs(self, request: Request) -> Response:
+        """List the language pairs that glossaries can have."""
+        self._handling.authorise(request)
+        found = [
+            {"source_lang": one.source.lower(), "target_lang": one.target.lower()}
+            for one in self._service.directions
+        ]
+        return JSONResponse({"supported_languages": found})
+
+    def _named(self, request: Request) -> Made:
+        self._handling.authorise(request)
+        owner = request.state.notes.get("key", "")
+        return self._handling.glossaries.of(request.path_params["id"], owner)
+
+
+def _check_choices(values: Mapping[str, object]) -> None:
+    for name, choices in CHOICES.items():
+        if name in values and values[name] not in choices:
+            words = dict.fromkeys(str(choice).lower() for choice in choices)
+            raise RefusedError(400, f'"{name}" must be one of {", ".join(words)}')
+
+
+def _described(one: Made) -> dict[str, object]:
+    return {
+        "glossary_id": one.id,
+        "name": one.name,
+        "ready": True,
+        "source_lang": one.source.lower(),
+        "target_lang": one.target.lower(),
+        "creation_time": one.created,
+        "entry_count": len(one.entries),
+    }

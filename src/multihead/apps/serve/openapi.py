@@ -1,0 +1,272 @@
+"""Description of the server's routes in OpenAPI 3.1, for clients and for tests."""
+
+from typing import Any
+
+from multihead.apps.serve import deepl, libretranslate, page_routes, request
+from multihead.apps.serve.handling import RequestLimits
+from multihead.apps.serve.service import Service
+
+Json = dict[str, Any]
+ERRORS = {
+    400: "The reason",
+    403: "No valid key, or not allowed",
+    413: "Too large",
+    415: "Another kind of body",
+    421: "Another host",
+    429: "Above the rate",
+    500: "The model failed",
+    503: "Busy",
+    504: "Past the deadline",
+}
+OTHERS = {400: "The reason", 404: "Not found", 501: "Not installed"}
+STRING: Json = {"type": "string"}
+CODE: Json = {"type": "string", "description": 'A language code (BCP 47), "auto" to detect it.'}
+KEY: Json = {"type": "string", "description": "API key, where the server needs one."}
+
+
+def description(service: Service, limits: RequestLimits, *, keys: bool) -> Json:
+    """Return the description of a server as JSON.
+
+    Args:
+        service: its translators.
+        limits: of a request.
+        keys: True if requests need a key.
+    """
+    text = {"type": "string", "maxLength": limits.chars}
+    texts = {"oneOf": [text, {"type": "array", "items": text, "maxItems": request.MAX_TEXTS}]}
+    paths: Json = {
+        "/translate": _post("Translate a text or a list of texts", _translate(texts), _TRANSLATED),
+        "/detect": _post("Identify the language of a text", _body({"q": text}, ["q"]), _DETECTED, 501),
+        "/languages": _get("The languages, and what each is translated to", _LANGUAGES),
+        "/suggest": _post("Keep a correction for the next training", _suggest(text), _SUCCESS),
+        "/translate_file": {"post": _file()},
+        "/download_file/{id}": _get("A translated document", None, 404, parameters=["id"]),
+        "/frontend/settings": _get("What the server offers", {"type": "object"}),
+        "/sentences": _post(
+            "Translate a text; its sentences one by one", _translate(text), {"type": "object"}
+        ),
+        "/attention": _post("Attention between two sentences", _attention(text), {"type": "object"}),
+        "/choices": _post("Translations that begin alike", _choices(text), {"type": "array"}),
+        "/v2/translate": _post("Translate as DeepL does", _deepl(texts), _DEEPL),
+        "/v2/languages": _get("Languages as DeepL lists them", {"type": "array"}, 400, query=["type"]),
+        "/v2/usage": _get("Characters translated for this key", _USAGE, 400),
+        "/v2/glossaries": {
+            **_get("The glossaries of this key", _GLOSSARIES),
+            **_post("Make a glossary", _glossary(), _GLOSSARY, status=201),
+        },
+        "/v2/glossaries/{id}": {
+            **_get("A glossary", _GLOSSARY, 404, parameters=["id"]),
+            "delete": _operation("Delete a glossary", {"204": {"description": "Deleted"}}, [404], ["id"]),
+        },
+        "/v2/glossaries/{id}/entries": _get("The terms as TSV", None, 404, parameters=["id"]),
+        "/v2/glossary-language-pairs": _get("Language pairs of glossaries", {"type": "object"}),
+        "/health": _get("Whether the server is up", {"type": "object"}),
+        "/metrics": _get("Metrics for Prometheus", None),
+    }
+    found: Json = {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "multihead serve",
+            "version": "2",
+            "description": f"Translates {service}. Compatible with LibreTranslate and with DeepL's API v2.",
+        },
+        "paths": paths,
+        "components": {"schemas": {"Error": _ERROR}},
+    }
+    if keys:
+        schemes = {
+            "bearer": {"type": "http", "scheme": "bearer"},
+            "deepl": {"type": "apiKey", "in": "header", "name": "Authorization"},
+        }
+        found["components"]["securitySchemes"] = schemes
+        found["security"] = [{name: []} for name in schemes]
+    return found
+
+
+_ERROR: Json = {
+    "type": "object",
+    "properties": {"error": STRING, "message": STRING},
+    "required": ["error", "message"],
+}
+_TEXT_OR_TEXTS: Json = {"oneOf": [STRING, {"type": "array", "items": STRING}]}
+_TRANSLATED: Json = {
+    "type": "object",
+    "properties": {
+        "translatedText": _TEXT_OR_TEXTS,
+        "alternatives": {"type": "array"},
+        "confidence": {"oneOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}}]},
+        "detectedLanguage": {"oneOf": [{"type": "object"}, {"type": "array", "items": {"type": "object"}}]},
+        "notes": {"type": "array", "items": STRING},
+    },
+    "required": ["translatedText", "confidence"],
+    "additionalProperties": False,
+}
+_DETECTED: Json = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {"confidence": {"type": "number"}, "language": STRING},
+        "required": ["confidence", "language"],
+    },
+}
+_LANGUAGES: Json = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {"code": STRING, "name": STRING, "targets": {"type": "array", "items": STRING}},
+        "required": ["code", "name", "targets"],
+    },
+}
+_SUCCESS: Json = {"type": "object", "properties": {"success": {"const": True}}, "required": ["success"]}
+_DEEPL: Json = {
+    "type": "object",
+    "properties": {
+        "translations": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"text": STRING, "detected_source_language": STRING},
+                "required": ["text", "detected_source_language"],
+            },
+        }
+    },
+    "required": ["translations"],
+}
+_USAGE: Json = {
+    "type": "object",
+    "properties": {"character_count": {"type": "integer"}, "character_limit": {"type": "integer"}},
+    "required": ["character_count", "character_limit"],
+}
+_GLOSSARY: Json = {
+    "type": "object",
+    "properties": {"glossary_id": STRING, "name": STRING, "entry_count": {"type": "integer"}},
+    "required": ["glossary_id", "name", "entry_count"],
+}
+_GLOSSARIES: Json = {
+    "type": "object",
+    "properties": {"glossaries": {"type": "array", "items": _GLOSSARY}},
+    "required": ["glossaries"],
+}
+
+
+def _body(properties: Json, required: list[str], *, key: bool = True) -> Json:
+    return {
+        "type": "object",
+        "properties": {**properties, **({"api_key": KEY} if key else {})},
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _translate(q: Json) -> Json:
+    fields = {
+        "q": q,
+        "source": CODE,
+        "target": CODE,
+        "format": {"enum": ["text", "html"]},
+        "alternatives": {"type": "integer", "minimum": 0, "maximum": request.MAX_ALTERNATIVES},
+        "glossary": {"type": "string", "description": "Name or id of a glossary."},
+    }
+    assert {*fields, "api_key"} == set(request.TRANSLATE)
+    return _body(fields, ["q"])
+
+
+def _suggest(text: Json) -> Json:
+    fields = {"q": text, "s": text, "source": CODE, "target": CODE}
+    assert {*fields, "api_key"} == set(libretranslate.SUGGEST)
+    return _body(fields, ["q", "s"])
+
+
+def _attention(text: Json) -> Json:
+    short = {"type": "string", "maxLength": page_routes.MAX_SENTENCE, "minLength": 1}
+    fields = {"q": short, "translation": short, "source": CODE, "target": CODE}
+    assert {*fields, "api_key"} == set(page_routes.ATTENTION)
+    return _body(fields, ["q", "translation"])
+
+
+def _choices(text: Json) -> Json:
+    short = {"type": "string", "maxLength": page_routes.MAX_SENTENCE}
+    fields = {"q": {**short, "minLength": 1}, "prefix": short, "source": CODE, "target": CODE}
+    assert {*fields, "api_key"} == set(page_routes.CHOICES)
+    return _body(fields, ["q", "prefix"])
+
+
+def _deepl(texts: Json) -> Json:
+    choice = {name: {"enum": list(dict.fromkeys(values))} for name, values in deepl.CHOICES.items()}
+    fields = {
+        "text": texts,
+        "source_lang": STRING,
+        "target_lang": STRING,
+        "glossary_id": STRING,
+        **choice,
+    }
+    assert set(fields) == set(deepl.TRANSLATE)
+    return _body(fields, ["text", "target_lang"], key=False)
+
+
+def _glossary() -> Json:
+    fields = {
+        "name": STRING,
+        "source_lang": STRING,
+        "target_lang": STRING,
+        "entries": STRING,
+        "entries_format": {"enum": ["tsv", "csv"]},
+    }
+    assert set(fields) == set(deepl.GLOSSARY)
+    return _body(fields, ["name", "source_lang", "target_lang", "entries"], key=False)
+
+
+def _file() -> Json:
+    fields = {
+        "file": {"type": "string", "contentMediaType": "application/octet-stream"},
+        "source": CODE,
+        "target": CODE,
+    }
+    properties = {"translatedFileUrl": STRING, "cautions": {"type": "array", "items": STRING}}
+    url = {"type": "object", "properties": properties, "required": ["translatedFileUrl"]}
+    found = _operation("Translate a document", {"200": _json("Where it can be downloaded", url)}, [501])
+    found["requestBody"] = {
+        "required": True,
+        "content": {"multipart/form-data": {"schema": _body(fields, ["file"])}},
+    }
+    return found
+
+
+def _post(summary: str, schema: Json, answer: Json, *others: int, status: int = 200) -> Json:
+    found = _operation(summary, {str(status): _json(summary, answer)}, [404, *others])
+    kinds = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
+    found["requestBody"] = {"required": True, "content": {kind: {"schema": schema} for kind in kinds}}
+    return {"post": found}
+
+
+def _get(
+    summary: str,
+    answer: Json | None,
+    *others: int,
+    parameters: list[str] | None = None,
+    query: list[str] | None = None,
+) -> Json:
+    plain = {"description": summary, "content": {"*/*": {"schema": {}}}}
+    success = plain if answer is None else _json(summary, answer)
+    found = _operation(summary, {"200": success}, list(others), parameters)
+    for name in query or ():
+        schema = {"enum": ["source", "target"]}
+        found.setdefault("parameters", []).append({"name": name, "in": "query", "schema": schema})
+    return {"get": found}
+
+
+def _operation(summary: str, answers: Json, others: list[int], parameters: list[str] | None = None) -> Json:
+    named = {**ERRORS, **{code: OTHERS[code] for code in others}}
+    reference = {"$ref": "#/components/schemas/Error"}
+    answers = {**answers, **{str(code): _json(text, reference) for code, text in named.items()}}
+    found: Json = {"summary": summary, "responses": answers}
+    if parameters:
+        found["parameters"] = [
+            {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+            for name in parameters
+        ]
+    return found
+
+
+def _json(text: str, schema: Json) -> Json:
+    return {"description": text, "content": {"application/json": {"schema": schema}}}

@@ -1,0 +1,156 @@
+"""A translator whose searches go through the fair queue, for one request at a time."""
+
+import copy
+import time
+from collections.abc import Sequence
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as WaitingTimeoutError
+from typing import Any, Self
+
+from multihead.apps.serve.fair_queue import DeadlineError, FairQueue, Forced, Work
+from multihead.inspect.maps.records import AttentionRecord
+from multihead.recipe.settings import SearchSettings
+from multihead.search.outputs import Hypothesis
+from multihead.search.phrase import Phrase
+from multihead.system.progress import OnCount
+from multihead.tasks.translation.lines.batching import SourceLine
+from multihead.tasks.translation.lines.line_translator import LineTranslator
+from multihead.tasks.translation.lines.translation import Translation
+
+
+class Ticket:
+    """A request as the queue knows it: its client, its deadline, and whether it was given up.
+
+    Args:
+        client: identifies the client, for fairness.
+        seconds: time until the deadline.
+    """
+
+    def __init__(self, client: str = "", seconds: float = float("inf")) -> None:
+        self.client = client
+        self.deadline = time.monotonic() + seconds
+        self._given_up = False
+        self._waiting: Future[Any] | None = None
+
+    def give_up(self) -> None:
+        """Cancel what is queued; called when the client has left."""
+        self._given_up = True
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+    def result(self, future: Future[list[Translation]]) -> list[Translation]:
+        """Wait for a result.
+
+        Raises:
+            DeadlineError: the deadline passed or the client left.
+        """
+        self._waiting = future
+        if self._given_up:
+            future.cancel()
+        left = self.deadline - time.monotonic()
+        try:
+            return future.result(None if left == float("inf") else max(0.0, left))
+        except (WaitingTimeoutError, CancelledError):
+            future.cancel()
+            raise DeadlineError from None
+
+
+class QueuedTranslator(LineTranslator):
+    """Translator that searches in the thread of a queue, together with other requests.
+
+    Args:
+        translator: a loaded translator; its models are shared.
+        queue: the queue.
+        name: equal for translators with the same models; their requests share batches.
+    """
+
+    def __init__(self, translator: LineTranslator, queue: FairQueue, name: str) -> None:
+        self.__dict__.update(translator.__dict__)
+        self._inner, self._queue, self._name = translator, queue, name
+        self.ticket = Ticket()
+
+    def for_request(self, ticket: Ticket) -> Self:
+        """Return this translator for a request."""
+        made = copy.copy(self)
+        made.ticket = ticket
+        return made
+
+    def _plain(self) -> LineTranslator:
+        """Return the inner translator for this one's tokenizers and direction."""
+        plain = copy.copy(self._inner)
+        plain.source_tokenizer, plain.target_tokenizer = self.source_tokenizer, self.target_tokenizer
+        plain.asked = self.asked
+        return plain
+
+    def with_models(self) -> Any:
+        """Return the ``Translator`` of the same run; its searches do not go through the queue."""
+        return self._plain().with_models()
+
+    def searched(
+        self, batch: Sequence[SourceLine], settings: SearchSettings, numbers: Sequence[int]
+    ) -> list[list[Hypothesis]]:
+        """Search without the queue; see ``LineTranslator``."""
+        return self._plain().searched(batch, settings, numbers)
+
+    def attended(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[AttentionRecord]:
+        """Return the model's attention; see ``LineTranslator``."""
+        return self._plain().attended(sources, targets)
+
+    def translate(
+        self,
+        lines: Sequence[str],
+        settings: SearchSettings | None = None,
+        *,
+        prefixes: Sequence[str] | None = None,
+        progress: OnCount | None = None,
+        first_number: int = 0,
+        to: str | None = None,
+        source: str | None = None,
+        tags: Sequence[str] = (),
+        zero_shot: bool = False,
+        phrases: Sequence[Sequence[Phrase]] | None = None,
+    ) -> list[Translation]:
+        """Queue lines and wait for their translations; arguments as of ``Translator.translate``.
+
+        Raises:
+            BusyError: the queue is full.
+            DeadlineError: the request's deadline passed or its client left.
+        """
+        if to is not None or source is not None or tags or (self.directions and self.asked is None):
+            directed = self.toward(to, source, tags, zero_shot=zero_shot)
+            return directed.translate(
+                lines,
+                settings,
+                prefixes=prefixes,
+                progress=progress,
+                first_number=first_number,
+                phrases=phrases,
+            )
+        plain = self._plain()
+        asked = settings or self.settings
+        forced = None
+        if prefixes is not None or phrases is not None:
+            none: Sequence[Phrase] = ()
+            forced = list(zip(prefixes or [""] * len(lines), phrases or [none] * len(lines), strict=True))
+        # Here, where no other request waits for it.
+        plain.prepare(asked, begun=any(prefixes or ()), phrases=any(phrases or ()))
+
+        def translated(
+            some: Sequence[str], chosen: SearchSettings, forced: Sequence[Forced] | None
+        ) -> list[Translation]:
+            begun, contained = zip(*forced, strict=True) if forced else (None, None)
+            return plain.translate(some, chosen, prefixes=begun, first_number=first_number, phrases=contained)
+
+        work = Work(
+            translated,
+            lines,
+            asked,
+            self.ticket.client,
+            forced,
+            self.ticket.deadline,
+            # Marked text is read by another tokenizer, and a direction has tags of its own.
+            (self._name, type(self.source_tokenizer).__name__, self.asked and self.asked.symbols),
+        )
+        return self.ticket.result(self._queue.submit(work))

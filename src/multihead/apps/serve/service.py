@@ -1,0 +1,273 @@
+"""Translation of requests: choice of direction, language identification, texts, HTML and alternatives."""
+
+import asyncio
+import copy
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+from multihead.apps.serve.fair_queue import BusyError, DeadlineError, FairQueue
+from multihead.apps.serve.queued import QueuedTranslator, Ticket
+from multihead.apps.serve.refusal import RefusedError
+from multihead.apps.serve.request import Format
+from multihead.documents import about_documents, is_installed, not_installed
+from multihead.errors import UserError
+from multihead.recipe.settings import SearchSettings
+from multihead.tasks.translation.texts.text_results import SentenceTranslation, TextTranslation
+from multihead.tasks.translation.texts.text_translator import TextTranslator
+from multihead.text import identify
+from multihead.text.languages import closest
+from multihead.text.terms import Glossary
+
+THREADS = 256
+"""Number of requests prepared at a time; they wait for the queue, which translates in one thread."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ServedDirection:
+    """A served translator.
+
+    Attributes:
+        name: run folder.
+        source: source language.
+        target: target language.
+        texts: the translator of texts, around a ``QueuedTranslator``.
+        settings: search settings.
+    """
+
+    name: str
+    source: str
+    target: str
+    texts: TextTranslator
+    settings: SearchSettings
+
+
+@dataclass(frozen=True)
+class TranslatedText:
+    """A translated text.
+
+    Attributes:
+        text: the best translation.
+        alternatives: the next best translations, best first; as many as were found.
+        confidence: expected sentence chrF, from 0 to 1.
+        notes: warnings for the user, such as a term that is missing.
+        sentences: source and translation of each sentence; of an HTML text, none.
+    """
+
+    text: str
+    alternatives: tuple[str, ...] = ()
+    confidence: float = 1.0
+    notes: tuple[str, ...] = ()
+    sentences: tuple[SentenceTranslation, ...] = ()
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of a translation.
+
+    Attributes:
+        alternatives: number of further translations of each text.
+        format: "html" keeps tags, and has no alternatives.
+        sentences: False: each line is one sentence.
+        glossary: terms that the translation must have.
+    """
+
+    alternatives: int = 0
+    format: Format = "text"
+    sentences: bool = True
+    glossary: Glossary | None = None
+
+
+class Service:
+    """All served translators.
+
+    Args:
+        directions: the translators.
+        queue: the queue that their searches go through.
+        seconds: time that a request may take.
+
+    Raises:
+        UserError: two translators have the same pair of languages.
+    """
+
+    def __init__(
+        self, directions: Sequence[ServedDirection], queue: FairQueue, *, seconds: float = 60.0
+    ) -> None:
+        self.directions, self.queue, self.seconds = tuple(directions), queue, seconds
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="request")
+        seen: dict[tuple[str, str], str] = {}
+        for one in directions:
+            other = seen.setdefault((one.source, one.target), one.name)
+            if other != one.name:
+                raise UserError(
+                    f"{other} and {one.name} both translate from {one.source} to {one.target}",
+                    remedy="Serve one of them, or start a second server with another --port.",
+                )
+
+    @property
+    def sources(self) -> list[str]:
+        """Source languages, each once."""
+        return list(dict.fromkeys(one.source for one in self.directions))
+
+    @property
+    def targets(self) -> list[str]:
+        """Target languages, each once."""
+        return list(dict.fromkeys(one.target for one in self.directions))
+
+    def direction(self, source: str, target: str, text: str = "") -> ServedDirection:
+        """Return the translator between two languages.
+
+        Args:
+            source: a language code; "": that of the text.
+            target: a language code; "": the only target language.
+            text: identifies the source language if there are several.
+
+        Raises:
+            RefusedError: there is none, or the languages must be named.
+        """
+        to = closest(target, self.targets) if target else None
+        fitting = [one for one in self.directions if not target or one.target == to]
+        if source:
+            of = closest(source, [one.source for one in fitting])
+            fitting = [one for one in fitting if one.source == of]
+        if not fitting:
+            raise RefusedError(
+                400,
+                f"no translator from {source or 'any language'} to {target or 'any language'}; "
+                f"this server translates {self}",
+            )
+        if not source:
+            fitting = self._of_language(text, fitting)
+        if len(fitting) > 1 and not target:
+            raise RefusedError(400, f'"target" must be named; this server translates {self}')
+        return fitting[0]
+
+    def _of_language(self, text: str, fitting: Sequence[ServedDirection]) -> list[ServedDirection]:
+        """Return the directions from the language that a text seems to be written in."""
+        sources = list(dict.fromkeys(one.source for one in fitting))
+        if len(sources) == 1:
+            return list(fitting)
+        if not identify.available():
+            raise RefusedError(400, '"source" must be named: language identification is not installed')
+        guesses = identify.identify(text, among=sources, most=1)
+        chosen = guesses[0].code if guesses else sources[0]
+        return [one for one in fitting if one.source == chosen]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{one.source} to {one.target}" for one in self.directions)
+
+    async def translate(
+        self, texts: Sequence[str], direction: ServedDirection, options: Options, client: str = ""
+    ) -> list[TranslatedText]:
+        """Translate texts in one direction.
+
+        Raises:
+            RefusedError: a sentence that cannot be translated, a full queue, or the deadline.
+        """
+        return await self.run(lambda ticket: _translated(texts, direction, options, ticket), client)
+
+    async def run(self, computed: Callable[[Ticket], T], client: str = "", seconds: float | None = None) -> T:
+        """Run a function in a thread of its own; when this is cancelled, its ticket is given up.
+
+        Raises:
+            RefusedError: the queue is full, or the deadline passed.
+        """
+        ticket = Ticket(client, self.seconds if seconds is None else seconds)
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._threads, computed, ticket)
+        except BusyError:
+            raise RefusedError(503, "the queue is full; try again in a moment", retry=1) from None
+        except DeadlineError:
+            fact = f"it took more than {self.seconds:g} seconds; split the request"
+            raise RefusedError(504, fact) from None
+        finally:
+            ticket.give_up()
+
+
+def for_request(direction: ServedDirection, ticket: Ticket) -> TextTranslator:
+    """Return the translator of a direction for one request."""
+    texts = copy.copy(direction.texts)
+    translator = texts.translator
+    assert isinstance(translator, QueuedTranslator)
+    texts.translator = translator.for_request(ticket)
+    return texts
+
+
+def refuse_html_without_library(options: Options) -> None:
+    """Raise ``RefusedError`` if HTML is to be translated, and multihead-documents is not installed."""
+    if options.format == "html" and not is_installed():
+        raise RefusedError(501, str(not_installed("HTML")))
+
+
+def _translated(
+    texts: Sequence[str], direction: ServedDirection, options: Options, ticket: Ticket
+) -> list[TranslatedText]:
+    settings = direction.settings
+    if count := options.alternatives:
+        beam = max(settings.beam_size, count + 1)
+        settings = settings.model_copy(update={"n_best": count + 1, "beam_size": beam, "method": "beam"})
+    translator = for_request(direction, ticket)
+    refuse_html_without_library(options)
+    if options.format == "html":
+        return [_html(text, translator, settings, options) for text in texts]
+    found = translator.translate(texts, settings, sentences=options.sentences, glossary=options.glossary)
+    return [_answer(one, count) for one in found]
+
+
+def _html(
+    text: str, translator: TextTranslator, settings: SearchSettings, options: Options
+) -> TranslatedText:
+    """Translate the text of an HTML fragment or page; everything else stays as it is."""
+    library = about_documents("multihead.documents.library", "HTML")
+    page = library.html_fragment(text)
+    found = translator.translate_markup(
+        [library.to_translate(segment.source) for segment in page.segments],
+        settings,
+        sentences=options.sentences,
+        glossary=options.glossary,
+    )
+    answers = [_answer(one, 0) for one in found]
+    translations = {number: library.to_document(one.markup) for number, one in enumerate(found)}
+    html: bytes = library.rendered(page, translations) if found else text.encode()
+    lengths = [max(1, len(one.source)) for one in found]
+    mean = sum(a.confidence * n for a, n in zip(answers, lengths, strict=True)) / max(1, sum(lengths))
+    notes = tuple(note for answer in answers for note in answer.notes)
+    return TranslatedText(html.decode("utf-8"), confidence=mean if answers else 1.0, notes=notes)
+
+
+def _answer(found: TextTranslation, alternatives: int) -> TranslatedText:
+    for number, one in enumerate(found.sentences, start=1):
+        # A sentence that was not translated at all could go unnoticed in the answer.
+        if one.searched and one.warnings and not one.confidence and one.text == one.source:
+            raise RefusedError(400, f"sentence {number}: {'; '.join(one.warnings)}")
+    notes = [
+        f"sentence {number}: {note}"
+        for number, one in enumerate(found.sentences, start=1)
+        for note in _notes(one)
+    ]
+    return TranslatedText(
+        found.text, found.alternatives[:alternatives], found.confidence, tuple(notes), found.sentences
+    )
+
+
+def _notes(sentence: SentenceTranslation) -> list[str]:
+    notes = list(sentence.warnings)
+    notes += [f"the place of {one} is uncertain" for one in sentence.unplaced]
+    notes += [f'the term "{term.target}" for "{term.source}" is missing' for term in sentence.missing]
+    return notes
+
+
+def detected(text: str, most: int = 5) -> list[identify.Guess]:
+    """Return the most probable languages of a text.
+
+    Raises:
+        RefusedError: language identification is not installed.
+    """
+    try:
+        return identify.identify(text, most=most)
+    except UserError as error:
+        raise RefusedError(501, str(error)) from None

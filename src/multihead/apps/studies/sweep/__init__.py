@@ -1,0 +1,24 @@
+"""Sweeps: training runs that differ in a few settings, and a table of their results."""
+
+from multihead.apps.studies.sweep.headlines import scores
+from multihead.apps.studies.sweep.page import to_html
+from multihead.apps.studies.sweep.plan import Member, Plot, Sweep, read
+from multihead.apps.studies.sweep.plot import draw
+from multihead.apps.studies.sweep.running import MemberRow, SweepObserver, members_named, run_sweep
+from multihead.apps.studies.sweep.table import agreement, to_csv
+
+__all__ = [
+    "Member",
+    "MemberRow",
+    "Plot",
+    "Sweep",
+    "SweepObserver",
+    "agreement",
+    "draw",
+    "members_named",
+    "read",
+    "run_sweep",
+    "scores",
+    "to_csv",
+    "to_html",
+]

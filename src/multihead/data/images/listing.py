@@ -1,0 +1,179 @@
+"""Labelled images from a folder of class folders, a CSV file, or IDX files."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from multihead.data.catalogue import remedy_for_missing
+from multihead.data.images.idx import is_idx, read_idx
+from multihead.data.images.opening import SUFFIXES, open_picture
+from multihead.errors import UserError
+from multihead.text.delimited import read_table
+from multihead.text.tables import rows as rows_below
+
+FILE, LABEL = "file", "label"
+"""Column names of a CSV file."""
+
+
+class Listing(Protocol):
+    """Labelled images in a fixed order.
+
+    Attributes:
+        labels: the class of each image.
+        numbered: True if labels are class numbers, as in IDX files.
+    """
+
+    labels: Sequence[str]
+    numbered: bool
+
+    def picture(self, index: int) -> Image.Image:
+        """Return an image unchanged. Raises ``UserError`` if it cannot be read."""
+        ...
+
+    def place(self, index: int) -> str:
+        """Return the place of an image (file and line), for error messages."""
+        ...
+
+    def digest(self) -> str:
+        """Return a hash of all labels and images."""
+        ...
+
+
+class ArrayListing:
+    """Greyscale images in memory, (N, height, width)."""
+
+    def __init__(
+        self, pixels: NDArray[np.uint8], labels: Sequence[str], name: str, *, numbered: bool
+    ) -> None:
+        self.pixels, self.labels, self.name, self.numbered = pixels, labels, name, numbered
+
+    def picture(self, index: int) -> Image.Image:
+        """See ``Listing``."""
+        return Image.fromarray(self.pixels[index])
+
+    def place(self, index: int) -> str:
+        """See ``Listing``."""
+        return f"{self.name}, image {index + 1}"
+
+    def digest(self) -> str:
+        """See ``Listing``."""
+        found = hashlib.sha256(repr((self.pixels.shape, list(self.labels))).encode())
+        found.update(np.ascontiguousarray(self.pixels).data)
+        return found.hexdigest()
+
+
+class FileListing:
+    """Images in files.
+
+    Args:
+        paths: the image files.
+        labels: the class of each.
+        places: the place of each, for error messages.
+    """
+
+    numbered = False
+
+    def __init__(self, paths: Sequence[Path], labels: Sequence[str], places: Sequence[str]) -> None:
+        self.paths, self.labels, self.places = paths, labels, places
+
+    def picture(self, index: int) -> Image.Image:
+        """See ``Listing``."""
+        return open_picture(self.paths[index], self.places[index])
+
+    def place(self, index: int) -> str:
+        """See ``Listing``."""
+        return self.places[index]
+
+    def digest(self) -> str:
+        """See ``Listing``."""
+        found = hashlib.sha256(repr(list(self.labels)).encode())
+        for path in self.paths:
+            with path.open("rb") as file:
+                found.update(hashlib.file_digest(file, "sha256").digest())
+        return found.hexdigest()
+
+
+def listed(names: Sequence[str], folder: Path, key: str) -> Listing:
+    """Return the images that a setting names.
+
+    Args:
+        names: a folder of class folders, a CSV file, or two IDX files (images, labels).
+        folder: base folder of the names.
+        key: the setting, for error messages.
+
+    Raises:
+        UserError: a file or folder is missing, empty or damaged, or images and labels do not match.
+    """
+    paths = [folder / name for name in names]
+    for path in paths:
+        if not path.exists():
+            raise UserError("no such file or folder", place=str(path), remedy=remedy_for_missing(path))
+    if len(paths) == 2:
+        return _from_idx(*paths)
+    if len(paths) != 1:
+        remedy = "Name a folder, a CSV file, or two IDX files: images and labels."
+        raise UserError(f"{len(paths)} files are named", place=key, remedy=remedy)
+    if paths[0].is_dir():
+        return _from_folder(paths[0])
+    if is_idx(paths[0]):
+        remedy = f'Name both files: {key} = ["images", "labels"].'
+        raise UserError("an IDX file of images needs one of labels", place=str(paths[0]), remedy=remedy)
+    return _from_csv(paths[0])
+
+
+def _from_idx(pictures: Path, labels: Path) -> ArrayListing:
+    pixels, numbers = read_idx(pictures), read_idx(labels)
+    if pixels.ndim != 3:
+        fact = f"{pixels.ndim} dimensions, but images need 3 (count, height, width)"
+        raise UserError(fact, place=str(pictures), remedy="Name the images first, then the labels.")
+    if numbers.ndim != 1 or len(numbers) != len(pixels):
+        fact = f"{numbers.size:,} labels for the {len(pixels):,} images of {pictures.name}"
+        raise UserError(fact, place=str(labels), remedy="Name two files of the same data set.")
+    if not len(pixels) or 0 in pixels.shape:
+        raise UserError("no images in this file", place=str(pictures))
+    return ArrayListing(pixels, [str(number) for number in numbers.tolist()], str(pictures), numbered=True)
+
+
+def _from_folder(folder: Path) -> FileListing:
+    classes = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    pairs = [
+        (path, each.name)
+        for each in classes
+        for path in sorted(each.rglob("*"))
+        if path.suffix.lower() in SUFFIXES and path.is_file()
+    ]
+    if not pairs:
+        remedy = "Put the images of each class into a subfolder with its name."
+        raise UserError("no images in the subfolders", place=str(folder), remedy=remedy)
+    paths = [path for path, _ in pairs]
+    return FileListing(paths, [name for _, name in pairs], [str(path) for path in paths])
+
+
+def _from_csv(path: Path) -> FileListing:
+    table = read_table(str(path))
+    _, header = next(table)
+    columns = [name.strip().lower() for name in header]
+    if FILE not in columns or LABEL not in columns:
+        fact = f'no columns "{FILE}" and "{LABEL}" in the header ({", ".join(header) or "empty"})'
+        remedy = f'Name the columns in the first line: "{FILE},{LABEL}".'
+        raise UserError(fact, place=f"{path}:1", remedy=remedy)
+    files, labels, places = [], [], []
+    for place, row in rows_below(table, path, header):
+        name, label = row[columns.index(FILE)], row[columns.index(LABEL)].strip()
+        file = path.parent / name
+        if not file.is_file():
+            remedy = "Give its path relative to the folder of the list."
+            raise UserError(f'no image "{name}"', place=place, remedy=remedy)
+        if not label:
+            raise UserError("an image without a label", place=place)
+        files.append(file)
+        labels.append(label)
+        places.append(f"{place} ({name})")
+    if not files:
+        raise UserError("no image is listed", place=str(path))
+    return FileListing(files, labels, places)

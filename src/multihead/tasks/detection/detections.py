@@ -1,0 +1,114 @@
+"""Figures of detected objects: boxes over a picture, and the attention of the queries that found them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from numpy.typing import NDArray
+from PIL import Image
+
+from multihead.inspect import figures
+from multihead.inspect.figures import FAINT, visible
+from multihead.tasks.detection.detector import DetectedObject
+
+COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442", "#000000")
+"""A palette that is safe for colour-blind readers (Okabe and Ito 2008), by class."""
+WIDTH = 6.0
+"""Width of a picture with boxes, in inches."""
+PANEL, ACROSS = 1.7, 5
+"""Width of a panel in inches, and panels in a row."""
+OPACITY = 0.65
+
+
+@dataclass(frozen=True, slots=True)
+class QueryMap:
+    """An object, and the attention of its query to the picture, (rows, columns)."""
+
+    found: DetectedObject
+    query: int
+    weights_rc: NDArray[np.float32]
+
+
+def draw_boxes(
+    picture: Image.Image, objects: Sequence[DetectedObject], names: Sequence[str], path: str | Path
+) -> None:
+    """Draw the boxes, classes and scores of objects over a picture.
+
+    Raises:
+        UserError: another file extension than .svg, .png or .pdf; the file cannot be written.
+    """
+    text = " ".join(one.name for one in objects)
+    height = WIDTH * picture.height / picture.width
+    with figures.style(text, text_as_text=True):
+        figure = Figure(figsize=(WIDTH, height), facecolor="white")
+        axes = figure.subplots()
+        figure.subplots_adjust(0, 0, 1, 1)
+        _show(axes, picture)
+        for one in objects:
+            _box(axes, one, names, label=f"{visible(one.name, 20)} {one.score:.2f}")
+        figures.save(figure, path, text=text)
+
+
+def draw_queries(
+    picture: Image.Image, maps: Sequence[QueryMap], names: Sequence[str], caption: str, path: str | Path
+) -> None:
+    """Draw a panel for each object: the picture, its box, and the attention of its query.
+
+    Raises:
+        UserError: another file extension than .svg, .png or .pdf; the file cannot be written.
+    """
+    rows = max(1, -(-len(maps) // ACROSS))
+    text = caption + " ".join(one.found.name for one in maps)
+    tall = PANEL * picture.height / picture.width
+    with figures.style(text, text_as_text=True):
+        figure = Figure(figsize=(ACROSS * PANEL, rows * (tall + 0.3)), facecolor="white")
+        grid = figure.subplots(rows, ACROSS, squeeze=False)
+        figure.subplots_adjust(0, 0, 1, 1, wspace=0.06, hspace=0.25)
+        for place, axes in enumerate(grid.flat):
+            if place >= max(1, len(maps)):
+                axes.set_axis_off()
+                continue
+            _show(axes, picture)
+            if maps:
+                _overlay(axes, picture, maps[place], names)
+        grid[-1][0].annotate(
+            caption, xy=(0, 0), xycoords="axes fraction", xytext=(0, -8), textcoords="offset points",
+            va="top", fontsize=7, color=FAINT, linespacing=1.5,
+        )  # fmt: skip
+        figures.save(figure, path, text=text, tight=True)
+
+
+def _overlay(axes: Axes, picture: Image.Image, one: QueryMap, names: Sequence[str]) -> None:
+    axes.imshow(
+        one.weights_rc, cmap="inferno", vmin=0, alpha=OPACITY, interpolation="nearest",
+        extent=(0, picture.width, picture.height, 0),
+    )  # fmt: skip
+    _box(axes, one.found, names)
+    title = f"{visible(one.found.name, 14)} {one.found.score:.2f} (query {one.query + 1})"
+    axes.set_title(title, fontsize=7, pad=3, parse_math=False)
+
+
+def _show(axes: Axes, picture: Image.Image) -> None:
+    extent = (0, picture.width, picture.height, 0)
+    axes.imshow(np.asarray(picture.convert("RGB")), interpolation="nearest", extent=extent)
+    axes.set(xticks=[], yticks=[], xlim=(0, picture.width), ylim=(picture.height, 0))
+    axes.grid(visible=False)
+    axes.spines[:].set(visible=False)
+
+
+def _box(axes: Axes, one: DetectedObject, names: Sequence[str], label: str = "") -> None:
+    left, top, right, bottom = one.box
+    number = list(names).index(one.name) if one.name in names else 0
+    colour = COLOURS[number % len(COLOURS)]
+    axes.add_patch(
+        Rectangle((left, top), right - left, bottom - top, fill=False, edgecolor=colour, linewidth=1.6)
+    )
+    if label:
+        axes.text(
+            left, top, label, fontsize=7, color="white", va="bottom", parse_math=False, clip_on=True,
+            bbox={"facecolor": colour, "edgecolor": "none", "pad": 1.0},
+        )  # fmt: skip

@@ -1,0 +1,146 @@
+"""Object detection with a trained run."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import nn
+
+from multihead.data.images.opening import Pixels, open_picture
+from multihead.errors import UserError
+from multihead.inspect.maps.calls import evaluating
+from multihead.run import Run
+from multihead.scores.detection import Detections, DetectionScores, Truth, detection_scores
+from multihead.system import hardware
+from multihead.system.hardware import Precision
+from multihead.tasks.detection.coco import CocoSet
+from multihead.tasks.detection.objects import GeneratedScenes, letterboxed
+from multihead.tasks.rows_alone import RowsAlone
+
+BATCH = 32
+"""Pictures computed together."""
+
+
+@dataclass(frozen=True)
+class DetectedObject:
+    """An object found in a picture.
+
+    Attributes:
+        name: its class.
+        score: the probability of the class, from 0 to 1.
+        box: left, top, right and bottom edge in pixels of the picture.
+    """
+
+    name: str
+    score: float
+    box: tuple[float, float, float, float]
+
+
+class Detector:
+    """Finds the objects in pictures.
+
+    Args:
+        model: with ``detect(pixels)``; its settings give the picture size and the class names.
+        device: device to compute on.
+        precision: precision of matrix products.
+    """
+
+    def __init__(self, model: nn.Module, *, device: torch.device, precision: Precision = "fp32") -> None:
+        self.model, self.device = model.to(device), device
+        detect: Any = model.detect
+        self._alone = RowsAlone(model, lambda pixels: detect(pixels)[1])
+        self.dtype = hardware.pick_dtype(precision, device)
+        sizes: Any = model.settings
+        self.names: tuple[str, ...] = sizes.class_names
+        self.size = int(sizes.picture_size)
+
+    @classmethod
+    def load(cls, folder: str | Path, device: str = "auto") -> Self:
+        """Load a trained run.
+
+        Raises:
+            UserError: not a run; not a detector; not trained yet; no such device.
+        """
+        run, where = Run.open(folder).fit_for("detection"), hardware.pick_device(device)
+        return cls(run.load_model(where), device=where)
+
+    def detect(self, pictures: Sequence[str | Path], threshold: float = 0.5) -> list[list[DetectedObject]]:
+        """Return the objects in each picture file, best score first; none for a picture without objects.
+
+        Args:
+            pictures: picture files of any size.
+            threshold: least score of an object.
+
+        Raises:
+            UserError: a file is missing, damaged, or not a picture.
+        """
+        files = [Path(one) for one in pictures]
+        return [self.objects(found, threshold) for found in self.detections(map(open_picture, files))]
+
+    def objects(self, found: Detections, threshold: float) -> list[DetectedObject]:
+        """Return the detections with at least this score, best first."""
+        order = np.argsort(-found.scores_D, kind="stable")
+        return [
+            DetectedObject(
+                self.names[found.classes_D[one]],
+                float(found.scores_D[one]),
+                tuple(found.boxes_D4[one].tolist()),
+            )
+            for one in order.tolist()
+            if found.scores_D[one] >= threshold
+        ]
+
+    def detections(self, pictures: Iterable[Image.Image]) -> Iterator[Detections]:
+        """Yield all detections of each picture, in its own pixels and clipped to it."""
+        batch: list[tuple[Pixels, float, tuple[int, int]]] = []
+        for picture in pictures:
+            batch.append((*letterboxed(picture, self.size), picture.size))
+            if len(batch) == BATCH:
+                yield from self._computed(batch)
+                batch = []
+        if batch:
+            yield from self._computed(batch)
+
+    def measure_generated(self, scenes: GeneratedScenes) -> DetectionScores:
+        """Return the average precision on generated scenes.
+
+        Raises:
+            UserError: scenes of other classes than the model's.
+        """
+        self._check_names(tuple(scenes.maker.stencils.names), "data.generate")
+        made = [scenes.scene(number, 0) for number in range(len(scenes))]
+        truths = [Truth(one.boxes_M4.astype(np.float64), one.classes_M) for one in made]
+        pictures = (Image.fromarray(one.pixels_Chw.transpose(1, 2, 0)) for one in made)
+        return detection_scores(truths, list(self.detections(pictures)), len(self.names))
+
+    def measure(self, images: CocoSet) -> DetectionScores:
+        """Return the average precision on annotated pictures.
+
+        Raises:
+            UserError: other classes than the model's; a picture that cannot be read.
+        """
+        self._check_names(images.names, str(images.path))
+        truths = [Truth(one.boxes_G4, one.classes_G, one.crowd_G, one.areas_G) for one in images.images]
+        pictures = (open_picture(one.file) for one in images.images)
+        return detection_scores(truths, list(self.detections(pictures)), len(self.names))
+
+    def _check_names(self, names: tuple[str, ...], place: str) -> None:
+        if names != self.names:
+            fact = f"the classes are {', '.join(names)}, but the model knows {', '.join(self.names)}"
+            raise UserError(fact, place=place, remedy="Give images with the classes of the training.")
+
+    def _computed(self, batch: list[tuple[Pixels, float, tuple[int, int]]]) -> Iterator[Detections]:
+        pixels = torch.from_numpy(np.stack([one for one, _, _ in batch])).to(self.device).float() / 255
+        self._alone.compare(pixels)
+        with evaluating(self.model), torch.inference_mode(), hardware.autocast(self.device, self.dtype):
+            found = [part.float().cpu().numpy() for part in self.model.detect(pixels)]  # type: ignore[operator]
+        for row, (_, scale, (width, height)) in enumerate(batch):
+            limits = np.array([width, height, width, height], dtype=np.float64)
+            boxes = (found[0][row].astype(np.float64) * self.size / scale).clip(0, limits)
+            inside = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
+            scores, classes = found[1][row].astype(np.float64), found[2][row].astype(np.int64)
+            yield Detections(boxes[inside], scores[inside], classes[inside])

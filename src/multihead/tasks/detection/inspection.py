@@ -1,0 +1,136 @@
+"""Inspection of an object detector: the attention of each object query to the picture."""
+
+import base64
+import html
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from multihead.errors import UserError
+from multihead.inspect.maps import Alignment, TokenLabel
+from multihead.inspect.maps.alignment import CAUTION
+from multihead.inspect.page import HtmlPage
+from multihead.inspect.report.markup import SafeHtml, tag
+from multihead.inspect.report.parts import card, report
+from multihead.inspect.report.words import say
+from multihead.run import Run
+from multihead.tasks.detection.attention import DetectionInspection, inspect_detection
+from multihead.tasks.detection.detections import QueryMap, draw_queries
+from multihead.tasks.detection.detector import Detector
+from multihead.tasks.inspection import Inspection, InspectionRequest
+
+THRESHOLD = 0.5
+"""Least score of the objects that are shown."""
+
+
+def inspect(run: Run, request: InspectionRequest) -> Inspection:
+    """See ``tasks.base.inspect``. The input is a picture file."""
+    detector = Detector.load(run.folder, request.device)
+    seen = inspect_detection(detector, Path(request.input_alone("a detector")))
+    choice = request.asked.choice
+    maps = seen.maps(THRESHOLD, choice.layer, choice.head, largest=choice.combine == "max")
+    layers, heads = seen.weights_LHQrc.shape[:2]
+    layer = choice.layer or layers
+    reduction = f"head {choice.head}" if choice.head else f"the {choice.combine} of {heads} heads"
+    caption = (
+        f"Attention of each object query to the picture, decoder layer {layer} of {layers}, {reduction};\n"
+        f"each panel has its own scale. {CAUTION}"
+    )
+
+    def draw(path: str | Path) -> None:
+        draw_queries(seen.picture, maps, detector.names, caption, path)
+
+    def page() -> HtmlPage:
+        return page_of(seen, detector.names, request.asked.name)
+
+    def numbers() -> str:
+        return as_json(seen, request.asked.name)
+
+    def alignment() -> Alignment:
+        return _alignment(seen, maps, caption)
+
+    used = frozenset({"layer", "head", "combine"})
+    return Inspection(page, numbers, draw, alignment, frozenset(), used, used)
+
+
+def page_of(seen: DetectionInspection, names: tuple[str, ...], run: str) -> HtmlPage:
+    """Return a page: the objects found, and for each decoder layer what their queries attend to."""
+    layers, heads = seen.weights_LHQrc.shape[:2]
+    found = seen.maps(THRESHOLD)
+    listed = [tag("li", say("{} {}, edges {} (query {})", *_facts(one))) for one in found] or tag(
+        "li", say("no object")
+    )
+    lead = say("The mean of {} heads; each panel has its own scale.", heads)
+    main = [
+        tag("h1", seen.name),
+        tag("p", run, class_="sub"),
+        card(say("{} objects with a score of at least {}", len(found), f"{THRESHOLD:g}"), tag("ul", listed)),
+        [
+            card(say("Decoder layer {}", layer), _drawn(seen, names, layer), lead=lead)
+            for layer in range(1, layers + 1)
+        ],
+    ]
+    return report(seen.name, say("detection"), main, tag("p", say(CAUTION)))
+
+
+def _drawn(seen: DetectionInspection, names: tuple[str, ...], layer: int) -> SafeHtml:
+    """Return a panel for each object: the attention of its query in a layer."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "layer.png"
+        draw_queries(seen.picture, seen.maps(THRESHOLD, layer), names, "", path)
+        data = base64.b64encode(path.read_bytes()).decode("ascii")
+    source = f"data:image/png;base64,{data}"
+    alternative = str(say("attention of the queries in layer {}", layer))
+    # `tag` cuts an attribute that is too long to read, and this address is as long as the picture.
+    return SafeHtml(f'<img style="max-width:100%" alt="{html.escape(alternative)}" src="{source}">')
+
+
+def as_json(seen: DetectionInspection, run: str) -> str:
+    """Return the objects, and the attention of their queries in every layer and head, as JSON."""
+    objects = [
+        {
+            "query": one.query + 1,
+            "class": one.found.name,
+            "score": round(one.found.score, 4),
+            "box": [round(edge, 2) for edge in one.found.box],
+            "attention": np.round(seen.weights_LHQrc[:, :, one.query], 5).tolist(),
+        }
+        for one in seen.maps(THRESHOLD)
+    ]
+    content = {"run": run, "caution": CAUTION, "picture": seen.name, "objects": objects}
+    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+
+
+def _facts(one: QueryMap) -> tuple[str, str, str, int]:
+    """Return class, score, edges of the box, and number of the query."""
+    return (
+        one.found.name,
+        f"{one.found.score:.2f}",
+        " ".join(f"{edge:.0f}" for edge in one.found.box),
+        one.query + 1,
+    )
+
+
+def _described(one: QueryMap) -> str:
+    return "{} {}, edges {} (query {})".format(*_facts(one))
+
+
+def _alignment(seen: DetectionInspection, maps: list[QueryMap], caption: str) -> Alignment:
+    """Return the attention of the best query as a matrix of the picture's rows and columns."""
+    if not maps:
+        fact = f"no object with a score of at least {THRESHOLD:g}"
+        raise UserError(
+            fact, place=seen.name, remedy="Write a page with -o page.html, or give another image."
+        )
+    weights_rc = maps[0].weights_rc
+    rows, columns = weights_rc.shape
+    return Alignment(
+        weights_rc / weights_rc.max(),
+        tuple(TokenLabel(str(row + 1), row) for row in range(rows)),
+        tuple(TokenLabel(str(column + 1), column) for column in range(columns)),
+        f"{_described(maps[0])}; rows and columns of the feature map, scaled to a maximum of 1. {caption}",
+        rows="row",
+        columns="column",
+    )

@@ -1,0 +1,338 @@
+"""Preparation of images with objects: generated scenes, or COCO folders that are stored once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+
+from multihead.batch import SceneBatch
+from multihead.data.build_cache import cached_build
+from multihead.data.images.listing import Listing, listed
+from multihead.data.images.opening import Form, Pixels, open_picture
+from multihead.data.images.random_numbers import uniforms
+from multihead.data.images.store import PictureStore, PictureWriter
+from multihead.data.plan import shuffled
+from multihead.data.store import BrokenStoreError
+from multihead.errors import UserError
+from multihead.system import randomness
+from multihead.system.disk import cache_root
+from multihead.system.progress import OnProgress
+from multihead.tasks.detection.coco import Annotated, CocoSet, read_coco
+from multihead.tasks.detection.scenes import PictureStencils, Scene, SceneMaker, ShapeStencils, Stencils
+from multihead.tasks.detection.settings import DataSettings
+from multihead.tasks.pictures.prepare import MAX_HELD_OUT, numbers_of
+
+VERSION = 1
+"""Increases when the same images are prepared differently."""
+SUMMARY, BOXES, CLASSES = "summary.json", "boxes.npy", "classes.npy"
+GREY = 114
+"""Shade beside an image that is not square."""
+TEST_SEED = randomness.derive(0, "test scenes")
+"""Seeds the generated test set, whatever data.seed is."""
+GARMENTS = (
+    "T-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "boot",
+)  # fmt: skip
+"""The classes of Fashion-MNIST (Xiao et al. 2017)."""
+
+
+class SceneSet(Protocol):
+    """Pictures with objects."""
+
+    def __len__(self) -> int:
+        """Return the number of pictures in an epoch."""
+        ...
+
+    def scene(self, index: int, epoch: int) -> Scene:
+        """Return a picture; a function of its arguments."""
+        ...
+
+
+@dataclass(frozen=True)
+class GeneratedScenes:
+    """Generated scenes, new ones in each epoch."""
+
+    maker: SceneMaker
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def scene(self, index: int, epoch: int) -> Scene:
+        """See ``SceneSet``."""
+        return self.maker.scene(epoch * self.count + index)
+
+
+class StoredScenes:
+    """Pictures with objects in a folder: those of a ``PictureStore``, whose labels count objects, and boxes.
+
+    Raises:
+        BrokenStoreError: the folder is missing, truncated or foreign.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.pictures = PictureStore(folder)
+        try:
+            self.boxes: NDArray[np.float32] = np.load(folder / BOXES, allow_pickle=False)
+            self.classes: NDArray[np.int64] = np.load(folder / CLASSES, allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise BrokenStoreError(f"{folder}: {error}") from error
+        self.starts = np.concatenate([[0], np.cumsum(self.pictures.labels)])
+        if self.boxes.shape != (self.starts[-1], 4) or self.classes.shape != (self.starts[-1],):
+            raise BrokenStoreError(f"{folder}: {self.boxes.shape} boxes, {self.classes.shape} classes")
+
+    def __len__(self) -> int:
+        return len(self.pictures)
+
+    def scene(self, index: int, epoch: int) -> Scene:
+        """See ``SceneSet``; every epoch has the same pictures."""
+        own = slice(self.starts[index], self.starts[index + 1])
+        return Scene(self.pictures.pixels[index], self.boxes[own], self.classes[own])
+
+
+@dataclass(frozen=True)
+class PreparedScenes:
+    """Pictures with objects, prepared for training.
+
+    Attributes:
+        train: training pictures.
+        valid: validation pictures.
+        names: names of the classes.
+        size: height and width of the pictures in pixels.
+        most: largest number of objects in a picture.
+        report: summary of the data, in two lines.
+        fingerprint: hash of everything that the preparation depends on.
+    """
+
+    train: SceneSet
+    valid: SceneSet
+    names: tuple[str, ...]
+    size: int
+    most: int
+    report: str
+    fingerprint: str
+
+
+def prepare_scenes(data: DataSettings, *, progress: OnProgress) -> PreparedScenes:
+    """Make generated scenes, or read, scale and store the pictures of COCO folders.
+
+    Raises:
+        UserError: unreadable or missing files (see ``coco`` and ``opening``); classes that differ.
+    """
+    return _generated(data) if data.generate else _stored(data, progress)
+
+
+def _generated(data: DataSettings) -> PreparedScenes:
+    stencils, held_out, digest = _stencils(data)
+    seeds = [randomness.derive(data.seed, name) for name in ("training scenes", "validation scenes")]
+    makers = [
+        SceneMaker(source, data.picture_size, data.most_objects, seed)
+        for source, seed in zip((stencils, held_out), seeds, strict=True)
+    ]
+    count = max(1, min(MAX_HELD_OUT, round(data.valid_fraction * data.generated)))
+    report = (
+        f"{data.generated:,} generated scenes an epoch, {data.picture_size} x {data.picture_size}, of 1 to "
+    )
+    report += (
+        f"{data.most_objects} of {len(stencils.names)} classes of objects\n{count:,} scenes for validation"
+    )
+    return PreparedScenes(
+        train=GeneratedScenes(makers[0], data.generated),
+        valid=GeneratedScenes(makers[1], count),
+        names=tuple(stencils.names),
+        size=data.picture_size,
+        most=data.most_objects,
+        report=report,
+        fingerprint=f"{VERSION} {data.generate} {data.picture_size} {data.most_objects} {data.seed} "
+        f"{data.generated} {data.valid_fraction} {digest}",
+    )
+
+
+def _stencils(data: DataSettings) -> tuple[Stencils, Stencils, str]:
+    """Return the objects of training and validation scenes, and a hash of them."""
+    if data.generate == "shapes":
+        return ShapeStencils(), ShapeStencils(), ""
+    if not data.train:
+        remedy = "Set data.train to two IDX files, images and labels."
+        raise UserError("no images of garments are named", place="data.train", remedy=remedy)
+    listing = listed(data.train, Path(data.dir), "data.train")
+    names = data.class_names or GARMENTS
+    if data.valid:
+        held_out = listed(data.valid, Path(data.dir), "data.valid")
+        return garments(listing, names), garments(held_out, names), listing.digest() + held_out.digest()
+    order = shuffled(len(listing.labels), data.seed, "held out")
+    cut = max(1, min(round(data.valid_fraction * len(order)), MAX_HELD_OUT))
+    return garments(listing, names, order[cut:]), garments(listing, names, order[:cut]), listing.digest()
+
+
+def garments(
+    listing: Listing, names: Sequence[str], rows: NDArray[np.int64] | None = None
+) -> PictureStencils:
+    """Return the objects of labelled greyscale pictures of one size, all of them or some rows.
+
+    Raises:
+        UserError: a picture of another size; a label that is no class; a class without pictures.
+    """
+    chosen = np.arange(len(listing.labels)) if rows is None else rows
+    labels = numbers_of(listing, tuple(names))[chosen]
+    pictures = [listing.picture(int(row)).convert("L") for row in chosen]
+    if len({picture.size for picture in pictures}) > 1:
+        raise UserError("the images differ in size", place=listing.place(0), remedy="Scale them to one size.")
+    missing = sorted(set(range(len(names))) - set(labels.tolist()))
+    if missing:
+        raise UserError(f'the class "{names[missing[0]]}" has no images', place=listing.place(0))
+    return PictureStencils(np.stack([np.asarray(one) for one in pictures]), labels, tuple(names))
+
+
+def generated_test_scenes(data: DataSettings, files: Sequence[str] = ()) -> GeneratedScenes:
+    """Return the generated test set: the same for every ``data.seed``.
+
+    Args:
+        data: kind and number of scenes.
+        files: images of garments, for scenes of garments.
+    """
+    stencils: Stencils = ShapeStencils()
+    if data.generate == "garments":
+        stencils = garments(listed(files, Path(data.dir), "data.tests"), data.class_names or GARMENTS)
+    return GeneratedScenes(
+        SceneMaker(stencils, data.picture_size, data.most_objects, TEST_SEED), data.generated_tests
+    )
+
+
+def _stored(data: DataSettings, progress: OnProgress) -> PreparedScenes:
+    if not data.train:
+        remedy = 'Set data.train to a folder in COCO\'s format, or data.generate to "shapes".'
+        raise UserError("no training images are named", place="data", remedy=remedy)
+    train = read_coco(data.train, Path(data.dir), "data.train")
+    valid = read_coco(data.valid, Path(data.dir), "data.valid") if data.valid else None
+    names = data.class_names or train.names
+    for one in filter(None, (train, valid)):
+        if one.names != names:
+            fact = f"the classes are {', '.join(one.names)}, not {', '.join(names)}"
+            raise UserError(fact, place=str(one.path), remedy="Use the same categories in all files.")
+    if valid is None and len(train.images) < 2:
+        raise UserError("one image is too few to hold some out", place="data.train")
+    inputs = {
+        "version": [VERSION, PictureStore.VERSION],
+        "train": train.digest(),
+        "valid": valid.digest() if valid else [data.valid_fraction, data.seed],
+        "size": data.picture_size,
+    }
+
+    def build(folder: Path) -> dict[str, Any]:
+        images, held_out = train.images, valid.images if valid else ()
+        if valid is None:
+            order = shuffled(len(images), data.seed, "held out")
+            count = max(1, min(round(data.valid_fraction * len(images)), MAX_HELD_OUT, len(images) // 2))
+            held_out = tuple(images[row] for row in np.sort(order[:count]))
+            images = tuple(images[row] for row in np.sort(order[count:]))
+        for side, chosen in (("train", images), ("valid", held_out)):
+            _write(folder / side, chosen, data.picture_size, progress)
+        return {"held_out": valid is None}
+
+    def opened(folder: Path, summary: Any, key: str) -> PreparedScenes:
+        return _opened(folder, summary, key, train)
+
+    return cached_build(
+        cache_root(data.cache), inputs, prefix="pictures-", summary_file=SUMMARY, build=build, load=opened
+    )
+
+
+def _opened(folder: Path, summary: Mapping[str, Any], key: str, train: CocoSet) -> PreparedScenes:
+    sets = [StoredScenes(folder / side) for side in ("train", "valid")]
+    size = sets[0].pictures.pixels.shape[-1]
+    most = max(int(one.pictures.labels.max(initial=0)) for one in sets)
+    objects = sum(len(one.boxes) for one in sets)
+    source = ", held out of the training images" if summary["held_out"] else ""
+    report = (
+        f"{len(sets[0]):,} images of {size} x {size}, with {objects:,} objects of {len(train.names)} classes"
+    )
+    report += f", at most {most} in an image\n{len(sets[1]):,} images for validation{source}"
+    return PreparedScenes(sets[0], sets[1], train.names, size, most, report, key)
+
+
+def _write(folder: Path, images: Sequence[Annotated], size: int, progress: OnProgress) -> None:
+    boxes, classes = [np.zeros((0, 4))], [np.zeros(0, dtype=np.int64)]
+    with PictureWriter(folder, len(images), Form(size, 3)) as writer:
+        for done, image in enumerate(images):
+            pixels, scale = letterboxed(open_picture(image.file), size, image)
+            own = ~image.crowd_G
+            boxes.append(image.boxes_G4[own] * scale)
+            classes.append(image.classes_G[own])
+            writer.add(pixels, int(own.sum()))
+            if done % 100 == 0:
+                progress("reading", done, len(images))
+    np.save(folder / BOXES, np.concatenate(boxes).astype(np.float32), allow_pickle=False)
+    np.save(folder / CLASSES, np.concatenate(classes), allow_pickle=False)
+
+
+def letterboxed(picture: Image.Image, size: int, annotated: Annotated | None = None) -> tuple[Pixels, float]:
+    """Scale the longer side of a picture to ``size``, and fill the rest with grey on the right or below.
+
+    Returns:
+        The pixels, (3, size, size), and the factor of coordinates.
+
+    Raises:
+        UserError: the picture has another size than its annotation says.
+    """
+    if annotated is not None and picture.size != (annotated.width, annotated.height):
+        fact = "the image has {} x {} pixels, but the annotations say {} x {}"
+        fact = fact.format(*picture.size, annotated.width, annotated.height)
+        raise UserError(fact, place=str(annotated.file), remedy="Correct the annotations.")
+    scale = size / max(picture.size)
+    width, height = (max(1, round(side * scale)) for side in picture.size)
+    picture = picture.convert("RGB")
+    if picture.size != (width, height):
+        picture = picture.resize((width, height), Image.Resampling.BILINEAR, reducing_gap=3.0)
+    pixels = np.full((3, size, size), GREY, dtype=np.uint8)
+    pixels[:, :height, :width] = np.asarray(picture).transpose(2, 0, 1)
+    return pixels, scale
+
+
+@dataclass(frozen=True)
+class SceneBatches:
+    """Makes batches of a set of pictures.
+
+    Attributes:
+        scenes: the pictures.
+        seed: with the epoch, seeds the mirroring.
+        flip: mirror half of the pictures.
+    """
+
+    scenes: SceneSet
+    seed: int = 0
+    flip: bool = False
+
+    def batch(self, indices: NDArray[np.int64], epoch: int) -> SceneBatch:
+        """Return the pictures at ``indices``, as they are in this epoch."""
+        found = [self.scenes.scene(index, epoch) for index in indices.tolist()]
+        if self.flip:
+            mirror = uniforms(self.seed, epoch, indices.tolist(), 1)[:, 0] < 0.5
+            found = [_mirrored(one) if flip else one for one, flip in zip(found, mirror, strict=True)]
+        return collate(found)
+
+
+def _mirrored(scene: Scene) -> Scene:
+    width = scene.pixels_Chw.shape[-1]
+    boxes = scene.boxes_M4.copy()
+    boxes[:, [0, 2]] = width - scene.boxes_M4[:, [2, 0]]
+    return Scene(scene.pixels_Chw[..., ::-1], boxes, scene.classes_M)
+
+
+def collate(scenes: Sequence[Scene]) -> SceneBatch:
+    """Return pictures of one size as a batch."""
+    pixels = torch.from_numpy(np.stack([one.pixels_Chw for one in scenes])).float() / 255
+    size = scenes[0].pixels_Chw.shape[-1]
+    most = max(1, *(len(one.classes_M) for one in scenes))
+    boxes, classes = np.zeros((len(scenes), most, 4), np.float32), np.full((len(scenes), most), -1)
+    for row, one in enumerate(scenes):
+        left, top, right, bottom = one.boxes_M4.T / size
+        count = len(one.classes_M)
+        boxes[row, :count] = np.stack([(left + right) / 2, (top + bottom) / 2, right - left, bottom - top], 1)
+        classes[row, :count] = one.classes_M
+    objects = int((classes >= 0).sum())
+    return SceneBatch(pixels, torch.from_numpy(boxes), torch.from_numpy(classes), objects)

@@ -1,0 +1,73 @@
+"""Training data of image classification, from picture files."""
+
+from pathlib import Path
+
+import torch
+
+from multihead.batch import PictureBatch
+from multihead.data.images.stream import PictureStream
+from multihead.data.stream import StreamPosition
+from multihead.recipe import Recipe, with_model
+from multihead.recipe.settings import Settings
+from multihead.run import Run
+from multihead.system.addresses import located
+from multihead.system.progress import OnProgress
+from multihead.tasks.base import TaskSetup
+from multihead.tasks.pictures.batches import PictureBatches
+from multihead.tasks.pictures.prepare import PreparedPictures, prepare
+from multihead.tasks.pictures.settings import DataSettings
+from multihead.tasks.pictures.validation import Validator
+
+
+def setup(
+    recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, init_run: Run | None
+) -> TaskSetup:
+    """See ``tasks.base.setup``."""
+    prepared = prepare(recipe.data, progress=progress)
+    recipe = with_model(recipe, model_sizes(prepared))
+    return TaskSetup(
+        recipe=recipe,
+        tokenizers=(),
+        fingerprint=prepared.fingerprint,
+        files=named_files(recipe.data),
+        data={"pictures": len(prepared.train), "held_out": len(prepared.valid)},
+        summary=prepared.report.split("\n"),
+        sizes={
+            "training pictures": f"{len(prepared.train):,}",
+            "validation pictures": f"{len(prepared.valid):,}",
+            "classes": f"{len(prepared.class_names):,}",
+        },
+        tokens_per_epoch=len(prepared.train),
+        stream=lambda position: stream(recipe, prepared, position),
+        validate=Validator(prepared.valid, recipe, device),
+    )
+
+
+def model_sizes(prepared: PreparedPictures) -> dict[str, object]:
+    """Return the [model] settings that follow from the pictures."""
+    return {
+        "picture_size": prepared.form.size,
+        "channels": prepared.form.channels,
+        "classes": len(prepared.class_names),
+        "class_names": prepared.class_names,
+    }
+
+
+def stream(
+    recipe: Recipe[Settings], prepared: PreparedPictures, position: StreamPosition
+) -> PictureStream[PictureBatch]:
+    """Return the endless stream of training batches from a position."""
+    training = recipe.training
+    return PictureStream(
+        len(prepared.train),
+        PictureBatches(prepared.train, training.seed, training).batch,
+        batch_pictures=training.batch_pictures,
+        seed=training.seed,
+        position=position,
+    )
+
+
+def named_files(data: DataSettings) -> list[Path]:
+    """Return the files that list pictures. Folders of pictures are hashed elsewhere and left out."""
+    paths = [located(data.dir, name) for name in (*data.train, *data.valid)]
+    return [path for path in paths if path.is_file()]

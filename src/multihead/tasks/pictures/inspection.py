@@ -1,0 +1,68 @@
+"""Inspection of a vision transformer's attention."""
+
+from functools import cache
+from pathlib import Path
+
+from multihead.inspect.maps import Alignment, TokenLabel
+from multihead.inspect.maps.alignment import CAUTION
+from multihead.inspect.overlays import OverlayPanel, overlays
+from multihead.inspect.page import HtmlPage, SequenceExploration, as_json, make_page
+from multihead.run import Run
+from multihead.system import hardware
+from multihead.tasks.inspection import Inspection, InspectionRequest
+from multihead.tasks.pictures.attention import inspect_image
+from multihead.tasks.pictures.page import explore_image
+from multihead.tasks.pictures.picture_classifier import PictureClassifier
+
+ROLLOUT = "Attention rollout (Abnar and Zuidema 2020)"
+
+
+def inspect(run: Run, request: InspectionRequest) -> Inspection:
+    """See ``tasks.base.inspect``. The input is a picture file."""
+    where = hardware.pick_device(request.device)
+    classifier = PictureClassifier(run.load_model(where), device=where)
+    sight = inspect_image(classifier, Path(request.input_alone("a classifier")))
+    asked = request.asked
+    rows, columns = sight.grid
+
+    @cache
+    def explored() -> SequenceExploration:
+        return explore_image(sight, classifier.model, asked)
+
+    def page() -> HtmlPage:
+        return make_page(explored())
+
+    def numbers() -> str:
+        return as_json(explored().listed)
+
+    def alignment() -> Alignment:
+        """Return the rollout as a matrix of the picture's rows and columns, scaled to a maximum of 1."""
+        rollout = sight.rollout()[-1].reshape(rows, columns)
+        return Alignment(
+            rollout / rollout.max(),
+            tuple(TokenLabel(str(row + 1), row) for row in range(rows)),
+            tuple(TokenLabel(str(column + 1), column) for column in range(columns)),
+            f"Predicted class: {next(iter(sight.predictions.probabilities))}. {ROLLOUT}, rows and columns of "
+            f"the picture's patches, scaled to a maximum of 1. {CAUTION}",
+            rows="row",
+            columns="column",
+        )
+
+    def draw(path: str | Path) -> None:
+        every = [
+            [
+                *(
+                    OverlayPanel(f"{layer}.{head}", map_.reshape(rows, columns))
+                    for head, map_ in enumerate(heads, 1)
+                ),
+                OverlayPanel(f"rollout to {layer}", rollout.reshape(rows, columns)),
+            ]
+            for layer, (heads, rollout) in enumerate(zip(sight.maps(), sight.rollout(), strict=True), 1)
+        ]
+        every[0].append(OverlayPanel("picture", None))
+        title = f"Attention of {sight.readout}: layer.head, and {ROLLOUT[0].lower()}{ROLLOUT[1:]};\n"
+        overlays(sight.pixels_Chw, every, f"{title}each panel has its own scale. {CAUTION}", path)
+
+    on_page = frozenset({"layer", "head", "combine", "full"})
+    # Picture and terminal show rollout, which goes through all layers and heads.
+    return Inspection(page, numbers, draw, alignment, on_page, frozenset(), frozenset())

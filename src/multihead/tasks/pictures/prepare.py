@@ -1,0 +1,198 @@
+"""Preparation of labelled images: converted and stored once, then loaded from the cache."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multihead.data.build_cache import cached_build
+from multihead.data.images.digits import NAMES, draw_digits
+from multihead.data.images.listing import ArrayListing, Listing, listed
+from multihead.data.images.opening import Form, channels_of, fitted
+from multihead.data.images.store import PictureStore, PictureWriter
+from multihead.data.plan import shuffled
+from multihead.errors import UserError
+from multihead.system.disk import cache_root
+from multihead.system.progress import OnProgress
+from multihead.tasks.pictures.settings import DataSettings
+
+VERSION = 1
+"""Increases when the same images are prepared differently."""
+SUMMARY = "summary.json"
+MAX_HELD_OUT = 5000
+CHANNELS = {"grey": 1, "colour": 3}
+
+
+@dataclass(frozen=True)
+class PreparedPictures:
+    """Labelled images, prepared for training.
+
+    Attributes:
+        train: training images.
+        valid: validation images.
+        class_names: the names of the classes, by number.
+        form: size and channels of all images.
+        held_out: True if the validation images were held out of the training images.
+        converted: number of images that had another size or mode.
+        fingerprint: hash of everything that the preparation depends on.
+    """
+
+    train: PictureStore
+    valid: PictureStore
+    class_names: tuple[str, ...]
+    form: Form
+    held_out: bool
+    converted: int
+    fingerprint: str
+
+    @property
+    def report(self) -> str:
+        """Summary of the data, in two lines."""
+        colour = "greyscale" if self.form.channels == 1 else "colour"
+        summary = f"{len(self.train):,} images of {len(self.class_names)} classes, "
+        summary += f"{self.form.size} x {self.form.size}, {colour}"
+        if self.converted:
+            summary += f"; {self.converted:,} converted from another size or mode"
+        source = ", held out of the training images" if self.held_out else ""
+        return f"{summary}\n{len(self.valid):,} images for validation{source}"
+
+
+def prepare(data: DataSettings, *, progress: OnProgress | None = None) -> PreparedPictures:
+    """Hold out validation images, convert to one size and store; or load all that from the cache.
+
+    Args:
+        data: the files, and the size and channels to convert to.
+        progress: called with the progress of each stage.
+
+    Raises:
+        UserError: an unreadable file (see ``listing`` and ``opening``), a label outside the classes, or a
+            cache that cannot be written.
+    """
+    train = _training(data)
+    valid = listed(data.valid, Path(data.dir), "data.valid") if data.valid else None
+    names = class_names(train, data.class_names)
+    form = form_of(train, data)
+    inputs = {
+        "version": [VERSION, PictureStore.VERSION],
+        "train": train.digest(),
+        "valid": valid.digest() if valid else [data.valid_fraction, data.seed],
+        "names": names,
+        "form": [form.size, form.channels],
+        "most": data.max_pictures,
+    }
+
+    def build(folder: Path) -> dict[str, Any]:
+        train_rows, valid_rows = _split(train, valid, data)
+        report: OnProgress = progress or (lambda stage, done, total: None)
+        converted = _stored(folder / "train", train, train_rows, names, form, report)
+        converted += _stored(folder / "valid", valid or train, valid_rows, names, form, report)
+        return {
+            "names": names,
+            "form": [form.size, form.channels],
+            "converted": converted,
+            "held_out": valid is None,
+        }
+
+    return cached_build(
+        cache_root(data.cache), inputs, prefix="pictures-", summary_file=SUMMARY, build=build, load=_opened
+    )
+
+
+def _training(data: DataSettings) -> Listing:
+    if data.generate and not data.train:
+        pixels, numbers = draw_digits(data.generated, data.seed)
+        return ArrayListing(pixels, [NAMES[n] for n in numbers], "generated digits", numbered=False)
+    if not data.train:
+        remedy = "Set data.train to a folder of class folders, a CSV file, or two IDX files."
+        raise UserError("no training images are named", place="data", remedy=remedy)
+    return listed(data.train, Path(data.dir), "data.train")
+
+
+def class_names(pictures: Listing, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the class names: those given, else the sorted labels (numbers from 0 to the largest)."""
+    if given:
+        return given
+    found = set(pictures.labels)
+    if pictures.numbered:
+        return tuple(str(number) for number in range(max(map(int, found)) + 1))
+    return tuple(sorted(found))
+
+
+def form_of(pictures: Listing, data: DataSettings) -> Form:
+    """Return the size and channels to convert to: from the settings, else from the first image."""
+    first = pictures.picture(0)
+    channels = CHANNELS.get(data.channels) or channels_of(first)
+    return Form(data.picture_size or min(first.size), channels)
+
+
+def numbers_of(pictures: Listing, names: tuple[str, ...]) -> NDArray[np.int64]:
+    """Return the class number of each image, (N,).
+
+    Raises:
+        UserError: a label outside the classes, with the place of the first such image.
+    """
+    by_name = {name: number for number, name in enumerate(names)}
+    if pictures.numbered:  # labels are class numbers, whatever the names
+        by_name = {str(number): number for number in range(len(names))}
+    for index, label in enumerate(pictures.labels):
+        if label not in by_name:
+            known = f"{len(names)} classes" if len(names) > 12 else ", ".join(by_name)
+            fact = f'label "{label}" is not one of the classes ({known})'
+            raise UserError(fact, place=pictures.place(index), remedy="Correct it, or set data.class_names.")
+    return np.array([by_name[label] for label in pictures.labels], dtype=np.int64)
+
+
+def _split(
+    train: Listing, valid: Listing | None, data: DataSettings
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the indices of the images to train on, and of those to validate on."""
+    total = len(train.labels)
+    if valid is not None:
+        train_rows, valid_rows = np.arange(total), np.arange(len(valid.labels))
+    else:
+        if total < 2:
+            raise UserError("one image is too few to hold some out", place="data.train")
+        count = max(1, min(round(data.valid_fraction * total), MAX_HELD_OUT, total // 2))
+        order = shuffled(total, data.seed, "held out")
+        train_rows, valid_rows = np.sort(order[count:]), np.sort(order[:count])
+    if data.max_pictures and data.max_pictures < len(train_rows):
+        train_rows = train_rows[
+            np.linspace(0, len(train_rows) - 1, data.max_pictures).round().astype(np.int64)
+        ]
+    return train_rows, valid_rows
+
+
+def _stored(
+    folder: Path,
+    pictures: Listing,
+    chosen: NDArray[np.int64],
+    names: tuple[str, ...],
+    form: Form,
+    progress: OnProgress,
+) -> int:
+    """Store the chosen images; return the number converted from another size or mode."""
+    numbers = numbers_of(pictures, names)
+    converted = 0
+    with PictureWriter(folder, len(chosen), form) as writer:
+        for done, index in enumerate(chosen.tolist()):
+            picture = pictures.picture(index)
+            converted += picture.size != (form.size, form.size) or channels_of(picture) != form.channels
+            writer.add(fitted(picture, form), int(numbers[index]))
+            if done % 1000 == 0:
+                progress("reading", done, len(chosen))
+    progress("reading", len(chosen), len(chosen))
+    return converted
+
+
+def _opened(folder: Path, summary: Any, key: str) -> PreparedPictures:
+    return PreparedPictures(
+        train=PictureStore(folder / "train"),
+        valid=PictureStore(folder / "valid"),
+        class_names=tuple(summary["names"]),
+        form=Form(*summary["form"]),
+        held_out=summary["held_out"],
+        converted=summary["converted"],
+        fingerprint=key,
+    )

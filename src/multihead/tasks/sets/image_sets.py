@@ -1,0 +1,73 @@
+"""Sets of labelled pictures, of which one differs in class: a function of (seed, epoch, number)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from multihead.batch import SetBatch
+from multihead.data.images.store import PictureStore
+from multihead.data.plan import Indices
+from multihead.errors import UserError
+from multihead.system import randomness
+
+
+@dataclass(frozen=True)
+class SetMaker:
+    """Makes sets from labelled pictures; number i has picture i as its odd one.
+
+    Attributes:
+        pixels: the pictures, (P, channels, size, size).
+        labels: their classes, (P,).
+        set_size: N, pictures in a set.
+        seed: with the epoch, seeds the other pictures of a set and the place of the odd one.
+
+    Raises:
+        UserError: fewer than two classes have enough pictures.
+    """
+
+    pixels: NDArray[np.uint8]
+    labels: NDArray[np.int64]
+    set_size: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        rows = {int(kind): np.flatnonzero(self.labels == kind) for kind in np.unique(self.labels)}
+        enough = {kind: own for kind, own in rows.items() if len(own) >= self.set_size - 1}
+        if len(enough) < 2:
+            fact = f"{len(enough)} classes have at least {self.set_size - 1} images; two are needed"
+            raise UserError(fact, place="data.set_size", remedy="Give more images, or make smaller sets.")
+        object.__setattr__(self, "_rows", enough)
+
+    @classmethod
+    def of(cls, store: PictureStore, set_size: int, seed: int) -> "SetMaker":
+        """Make sets from a store of pictures."""
+        return cls(store.pixels, store.labels, set_size, seed)
+
+    def members(self, number: int, epoch: int) -> tuple[NDArray[np.int64], int]:
+        """Return the pictures of a set, (N,), and the place of the odd one."""
+        raw = np.random.PCG64(randomness.derive(self.seed, "set", epoch, number)).random_raw(
+            2 + self.set_size
+        )
+        rows: dict[int, NDArray[np.int64]] = self._rows  # type: ignore[attr-defined]
+        kinds = [kind for kind in rows if kind != self.labels[number]]
+        own = rows[kinds[int(raw[0]) % len(kinds)]]
+        # Floyd's sampling without replacement: one draw for each picture.
+        chosen: list[int] = []
+        for place, draw in enumerate(raw[2 : self.set_size + 1].tolist()):
+            top = len(own) - (self.set_size - 1) + place
+            pick = draw % (top + 1)
+            chosen.append(top if pick in chosen else pick)
+        odd = int(raw[1]) % self.set_size
+        members = own[chosen].tolist()
+        members.insert(odd, number)
+        return np.array(members), odd
+
+    def batch(self, indices: Indices, epoch: int) -> SetBatch:
+        """Return the sets with these numbers, as they are in this epoch."""
+        found = [self.members(number, epoch) for number in indices.tolist()]
+        pixels = self.pixels[np.concatenate([members for members, _ in found])]
+        shape = (len(found), self.set_size, *pixels.shape[1:])
+        odd_B = torch.tensor([odd for _, odd in found])
+        return SetBatch(torch.from_numpy(pixels).reshape(shape).float() / 255, odd_B)

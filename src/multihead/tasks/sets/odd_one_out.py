@@ -1,0 +1,97 @@
+"""The odd one out of a set of pictures, with a trained run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from multihead.data.images.listing import Listing
+from multihead.data.images.opening import Form, fitted, open_picture
+from multihead.errors import UserError
+from multihead.inspect.maps.calls import evaluating
+from multihead.run import Run
+from multihead.system import hardware, randomness
+from multihead.tasks.pictures.prepare import class_names, numbers_of
+from multihead.tasks.sets.image_sets import SetMaker
+
+BATCH = 64
+"""Sets computed together."""
+TEST_SEED = randomness.derive(0, "test sets")
+"""Seeds the sets of a test, whatever the seeds of the training."""
+
+
+@dataclass(frozen=True)
+class SetScores:
+    """Scores of a test.
+
+    Attributes:
+        accuracy: share of the sets whose odd one is found.
+        chance: share that guessing finds.
+        sets: number of sets.
+    """
+
+    accuracy: float
+    chance: float
+    sets: int
+
+
+class OddOneOut:
+    """Finds the odd one of a set of pictures.
+
+    Args:
+        model: maps sets of pictures to logits.
+        set_size: pictures in a set of the training; other numbers are possible.
+        device: device to compute on.
+    """
+
+    def __init__(self, model: nn.Module, set_size: int, *, device: torch.device) -> None:
+        self.model, self.set_size, self.device = model.to(device), set_size, device
+        sizes: Any = model.settings
+        self.form = Form(sizes.picture_size, sizes.channels)
+
+    @classmethod
+    def load(cls, folder: str | Path, device: str = "auto") -> Self:
+        """Load a trained run.
+
+        Raises:
+            UserError: not a run; not a model of sets; not trained yet; no such device.
+        """
+        run, where = Run.open(folder).fit_for("sets"), hardware.pick_device(device)
+        return cls(run.load_model(where), run.recipe.data.set_size, device=where)
+
+    def probabilities(self, pictures: Sequence[str | Path]) -> list[float]:
+        """Return the probability of each picture to be the odd one, in order; they sum to 1.
+
+        Raises:
+            UserError: fewer than three pictures; a file is missing, damaged, or not a picture.
+        """
+        with evaluating(self.model), torch.inference_mode():
+            return self.model(self.pixels(pictures)).float().softmax(-1)[0].tolist()  # type: ignore[no-any-return]
+
+    def pixels(self, pictures: Sequence[str | Path]) -> Tensor:
+        """Return picture files as a set, (1, N, channels, size, size); raises as :meth:`probabilities`."""
+        if len(pictures) < 3:
+            fact = f"{len(pictures)} images make no set; one differs from at least two others"
+            raise UserError(fact, place="images", remedy="Give at least three images.")
+        found = np.stack([fitted(open_picture(Path(one)), self.form) for one in pictures])
+        return torch.from_numpy(found)[None].to(self.device).float() / 255
+
+    def measure(self, pictures: Listing) -> SetScores:
+        """Return the accuracy on sets made from labelled pictures, each the odd one of one set.
+
+        Raises:
+            UserError: a picture cannot be read; too few pictures of a class.
+        """
+        labels = numbers_of(pictures, class_names(pictures, ()))
+        pixels = np.stack([fitted(pictures.picture(row), self.form) for row in range(len(labels))])
+        maker = SetMaker(pixels, labels, self.set_size, TEST_SEED)
+        correct = 0
+        with evaluating(self.model), torch.inference_mode():
+            for start in range(0, len(labels), BATCH):
+                batch = maker.batch(np.arange(start, min(len(labels), start + BATCH)), 0).to(self.device)
+                correct += int((self.model(batch.pixels_BNChw).argmax(-1) == batch.odd_B).sum())
+        return SetScores(correct / len(labels), 1 / self.set_size, len(labels))

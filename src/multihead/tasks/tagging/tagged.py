@@ -1,0 +1,215 @@
+"""Preparation of tagged sentences: files in CoNLL's columns, or generated sequences of digits."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from multihead.batch import TaggedBatch
+from multihead.data.hashes import file_sha256
+from multihead.data.held_out_texts import held_out_texts
+from multihead.data.images.random_numbers import Uniform
+from multihead.data.plan import Indices, Lengths
+from multihead.data.text_batches import as_input
+from multihead.errors import UserError
+from multihead.system import randomness
+from multihead.system.progress import OnProgress
+from multihead.tasks.masked.mask_tokens import learn, with_mask
+from multihead.tasks.masked.settings import TokenizerSettings
+from multihead.tasks.tagging.conll import TaggedSentence, read_conll
+from multihead.tasks.tagging.settings import DataSettings
+from multihead.text.tokenizer import Tokenizer
+
+VERSION = 2
+"""Increases when the same sentences are prepared differently."""
+BLOCK = 4096
+"""Sentences encoded in one call."""
+DIGITS = 10
+TEST_SEED = randomness.derive(0, "test sequences")
+"""Seeds the generated test set, whatever data.seed is."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedSentence:
+    """A sentence in tokens: its ids, and the positions at which its words begin."""
+
+    ids: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TaggedTexts:
+    """Encoded sentences with the tags of their words, and the sentences themselves."""
+
+    encoded: Sequence[EncodedSentence]
+    tags: Sequence[NDArray[np.int64]]
+    sentences: Sequence[TaggedSentence]
+
+    def lengths(self, max_length: int) -> Lengths:
+        """Return the length of each sentence in tokens after truncation, (N,)."""
+        lengths = np.array([len(one.ids) for one in self.encoded], dtype=np.int32)
+        return np.minimum(lengths, np.int32(max_length - 2))
+
+    def batch(self, rows: Indices, tokenizer: Tokenizer, max_length: int) -> TaggedBatch:
+        """Collate sentences; longer ones are truncated."""
+        chosen = [self.encoded[row] for row in rows.tolist()]
+        return tagged_batch(chosen, [self.tags[row] for row in rows.tolist()], tokenizer, max_length)
+
+
+@dataclass(frozen=True)
+class PreparedTags:
+    """Tagged sentences, prepared for training.
+
+    Attributes:
+        train: training sentences.
+        valid: validation sentences.
+        tokenizer: the tokenizer.
+        names: the tags, sorted.
+        fingerprint: hash of everything that the preparation depends on.
+    """
+
+    train: TaggedTexts
+    valid: TaggedTexts
+    tokenizer: Tokenizer
+    names: tuple[str, ...]
+    fingerprint: str
+
+
+def tagged_batch(
+    encoded: Sequence[EncodedSentence],
+    tags: Sequence[NDArray[np.int64]],
+    tokenizer: Tokenizer,
+    max_length: int,
+) -> TaggedBatch:
+    """Collate encoded sentences with the tags of their words; what exceeds ``max_length`` is left out."""
+    most = max_length - 2
+    read = as_input([(one.ids[:most], None) for one in encoded], tokenizer)
+    tags_BN = np.full(tuple(read.ids_BN.shape), -1, dtype=np.int64)
+    for row, (one, own) in enumerate(zip(encoded, tags, strict=True)):
+        inside = one.starts < most
+        tags_BN[row, one.starts[inside] + 1] = own[inside]  # after [CLS]
+    return TaggedBatch(read, torch.from_numpy(tags_BN), int(read.lengths_B.sum()), int((tags_BN >= 0).sum()))
+
+
+def encode_words(sentences: Iterable[Sequence[str]], tokenizer: Tokenizer) -> Iterator[EncodedSentence]:
+    """Yield each sentence in tokens; every word has at least one, unknown if need be."""
+    remaining = iter(sentences)
+    while block := list(islice(remaining, BLOCK)):
+        words = list(dict.fromkeys(chain.from_iterable(block)))
+        ids = dict(zip(words, tokenizer.encode_batch(words), strict=True))
+        for sentence in block:
+            pieces = [ids[word] or [tokenizer.unk_id] for word in sentence]
+            starts = np.cumsum([0, *(len(one) for one in pieces)])[:-1]
+            yield EncodedSentence(
+                np.array(list(chain.from_iterable(pieces)), dtype=np.int64), starts.astype(np.int64)
+            )
+
+
+def generated(data: DataSettings, count: int, seed: int) -> Iterator[TaggedSentence]:
+    """Yield sequences of digits with the digits in reverse, or in ascending order, as tags."""
+    uniform = Uniform(seed)
+    for number in range(count):
+        digits = np.minimum(uniform.between(0, DIGITS, data.length).astype(np.int64), DIGITS - 1)
+        tags = digits[::-1] if data.generate == "reversal" else np.sort(digits)
+        words, wanted = (tuple(map(str, some.tolist())) for some in (digits, tags))
+        yield TaggedSentence(words, wanted, f"sequence {number + 1}")
+
+
+def sentences_of(data: DataSettings, names: Sequence[str]) -> Iterator[TaggedSentence]:
+    """Yield the sentences of files that the settings name."""
+    for name in names:
+        yield from read_conll(Path(data.dir) / name, data.word_column, data.tag_column, data.encoding)
+
+
+def generated_test_sentences(data: DataSettings) -> Iterator[TaggedSentence]:
+    """Yield the generated test set: the same for every ``data.seed``."""
+    return generated(data, data.generated_tests, TEST_SEED)
+
+
+def prepare_tags(
+    data: DataSettings,
+    settings: TokenizerSettings,
+    *,
+    progress: OnProgress,
+    init_tokenizer: Tokenizer | None = None,
+) -> PreparedTags:
+    """Hold out validation sentences, train the tokenizer, and encode.
+
+    Args:
+        data: the files, or the generated sequences.
+        settings: the tokenizer to train.
+        progress: called with the progress of each stage.
+        init_tokenizer: tokenizer of a trained model, used instead of training one.
+
+    Raises:
+        UserError: no files named, an unreadable file, a broken line, no sentence left, or a tag that only the
+            validation data have.
+    """
+    progress("reading", 0, None)
+    train, valid = _sentences(data)
+    names = tuple(sorted({tag for sentence in train for tag in sentence.tags}))
+    numbers = {name: number for number, name in enumerate(names)}
+    for sentence in valid:
+        for tag in sentence.tags:
+            if tag not in numbers:
+                fact = f'the tag "{tag}" does not occur in the training sentences'
+                raise UserError(fact, place=sentence.place, remedy="Correct it, or add training sentences.")
+    tokenizer = init_tokenizer
+    if tokenizer is None and settings.file:
+        tokenizer = with_mask(Tokenizer.load(settings.file))
+    if tokenizer is None:
+        progress("training the tokenizer", 0, None)
+        texts = (" ".join(sentence.words) for sentence in train)
+        tokenizer = learn(islice(texts, settings.sample_size), settings, lowercase=data.lowercase)
+    elif data.lowercase:
+        tokenizer = tokenizer.lowercased()
+    progress("encoding", 0, None)
+    return PreparedTags(
+        _encoded(train, numbers, tokenizer),
+        _encoded(valid, numbers, tokenizer),
+        tokenizer,
+        names,
+        _fingerprint(data, tokenizer),
+    )
+
+
+def _sentences(data: DataSettings) -> tuple[list[TaggedSentence], list[TaggedSentence]]:
+    """Return training and validation sentences."""
+    if data.generate:
+        seeds = [randomness.derive(data.seed, name) for name in ("training", "validation")]
+        count = max(1, round(data.valid_fraction * data.generated))
+        return list(generated(data, data.generated, seeds[0])), list(generated(data, count, seeds[1]))
+    if not data.files:
+        raise UserError("no files are named", place="data", remedy="Give --data.files FILE.")
+    train = list(sentences_of(data, data.files))
+    if data.valid_files:
+        valid = list(sentences_of(data, data.valid_files))
+    else:
+        texts = [" ".join(one.words) for one in train]
+        out = list(map(held_out_texts(texts, data.valid_fraction, data.seed), texts))
+        valid = [one for one, held in zip(train, out, strict=True) if held]
+        train = [one for one, held in zip(train, out, strict=True) if not held]
+    for name, some in (("training", train), ("validation", valid)):
+        if not some:
+            raise UserError(f"no sentence for {name}", place="data", remedy="Check data.valid_fraction.")
+    return train, valid
+
+
+def _encoded(
+    sentences: Sequence[TaggedSentence], numbers: dict[str, int], tokenizer: Tokenizer
+) -> TaggedTexts:
+    encoded = list(encode_words((one.words for one in sentences), tokenizer))
+    tags = [np.array([numbers[tag] for tag in one.tags], dtype=np.int64) for one in sentences]
+    return TaggedTexts(encoded, tags, sentences)
+
+
+def _fingerprint(data: DataSettings, tokenizer: Tokenizer) -> str:
+    files = [file_sha256(Path(data.dir) / name) for name in (*data.files, *data.valid_files)]
+    kept = data.model_dump(mode="json", exclude={"dir", "tests", "generated_tests", "files", "valid_files"})
+    basis = (VERSION, files, len(data.files), sorted(kept.items()), tokenizer.fingerprint)
+    return hashlib.sha256(repr(basis).encode()).hexdigest()

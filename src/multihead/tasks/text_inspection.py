@@ -1,0 +1,49 @@
+"""Inspection of models that read one text."""
+
+from functools import cache
+from pathlib import Path
+
+from torch import nn
+
+from multihead.inspect import heatmap
+from multihead.inspect.maps import Alignment, align_self
+from multihead.inspect.page import HtmlPage, SequenceExploration, as_json, explore_text, make_page
+from multihead.inspect.page.packing import Json
+from multihead.inspect.text_inspection import TextInspection
+from multihead.tasks.inspection import Inspection, InspectionRequest
+from multihead.text.tokenizer import Tokenizer
+
+
+def inspection(
+    reading: TextInspection, model: nn.Module, tokenizer: Tokenizer, kind: Json, request: InspectionRequest
+) -> Inspection:
+    """Return the inspection of a text.
+
+    Args:
+        reading: the text and the recorded attention.
+        model: the model that read it.
+        tokenizer: its tokenizer.
+        kind: kind of self-attention, from ``page.kinds``.
+        request: layer, head and extent of the inspection.
+    """
+    asked = request.asked
+
+    @cache
+    def explored() -> SequenceExploration:
+        return explore_text(reading, model, tokenizer, kind, asked)
+
+    def page() -> HtmlPage:
+        return make_page(explored())
+
+    def numbers() -> str:
+        return as_json(explored().listed)
+
+    def alignment() -> Alignment:
+        return align_self(
+            reading.records, reading.tokens, choice=asked.choice, words=asked.words, specials=asked.specials
+        )
+
+    def draw(path: str | Path) -> None:
+        heatmap(alignment(), path)
+
+    return Inspection(page, numbers, draw, alignment)

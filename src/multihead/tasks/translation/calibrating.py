@@ -1,0 +1,97 @@
+"""Further files of a translator, made at the end of training: confidence, lexicon, casing and spelling."""
+
+from collections.abc import Mapping, Sequence
+
+from torch import nn
+
+from multihead.data.batches import Pairs
+from multihead.data.word_pairs import sample_pairs
+from multihead.recipe.settings import SearchSettings
+from multihead.tasks.translation.texts.calibration import fit, piece_rates, raw_scores
+from multihead.tasks.translation.texts.confidence import NAME
+from multihead.tasks.translation.validation import Validator
+from multihead.text.casing import NAME as CASING
+from multihead.text.casing import Casing
+from multihead.text.changed_kinds import changed_kinds
+from multihead.text.lexicon import NAME as LEXICON
+from multihead.text.lexicon import Lexicon
+from multihead.text.spelling import NAME as SPELLING
+from multihead.text.spelling import Spelling
+from multihead.text.tokenizer import Tokenizer
+
+MOST, LEAST = 500, 50
+"""Validation pairs that are translated, and those that a calibration needs."""
+
+
+MOST_CELLS = 2_500_000
+"""Pairs of a source and a target word that a lexicon is learned from: they bound time and memory."""
+
+
+MOST_SENTENCES = 100_000
+"""Sentences that casing and spelling are learned from."""
+MOST_PAIRS = 10_000
+"""Pairs that tell which placeholders are kept."""
+
+
+def changed(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, list[str]]:
+    """Return what translations do not keep, for environment.json; nothing where they keep all.
+
+    Args:
+        parts: the pairs of each direction, with their tokenizers.
+    """
+    pairs = (
+        (source.decode(store.source(row)), target.decode(store.target(row)))
+        for store, source, target in parts
+        for row in range(0, len(store), 1 + len(store) * len(parts) // MOST_PAIRS)
+    )
+    found = changed_kinds(pairs)
+    return {"changed": list(found)} if found else {}
+
+
+def word_files(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, str]:
+    """Return lexicon.json, casing.json and spelling.json by name, learned from samples of the training pairs.
+
+    Args:
+        parts: the pairs of each direction, with their tokenizers.
+    """
+    sampled = (
+        (source.decode(store.source(row)), target.decode(store.target(row)))
+        for store, source, target in parts
+        for row in sample_pairs(store, MOST_CELLS // len(parts))
+    )
+    sources = [
+        source.decode(store.source(row))
+        for store, source, _ in parts
+        for row in range(0, len(store), 1 + len(store) * len(parts) // MOST_SENTENCES)
+    ]
+    return {
+        LEXICON: Lexicon.learned(sampled).to_json(),
+        CASING: Casing.learned(sources).to_json(),
+        SPELLING: Spelling.learned(sources).to_json(),
+    }
+
+
+def calibration_files(
+    validators: Sequence[Validator], model: nn.Module, search: SearchSettings
+) -> Mapping[str, str]:
+    """Return confidence.json of a trained model by name; nothing where there are too few validation pairs.
+
+    Args:
+        validators: of all directions.
+        model: the trained model.
+        search: settings of the translations.
+    """
+    search = search.model_copy(update={"n_best": 1})
+    scores: list[tuple[float, float]] = []
+    rates: list[float] = []
+    for validator in validators:
+        text = validator.text[: MOST // len(validators)]
+        if text:
+            translator, sources = validator.translator(model), [source for source, _ in text]
+            found = translator.translate(sources, search)
+            rates += piece_rates(translator.source_tokenizer, sources)
+            scores += raw_scores(found, [reference for _, reference in text])
+    if len(scores) < LEAST:
+        return {}
+    means, qualities = zip(*scores, strict=True)
+    return {NAME: fit(means, qualities, rates).to_json()}

@@ -1,0 +1,288 @@
+"""Comparison of runs: scores, significance, examples and alignments for the comparison page."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from multihead import recipe as recipes
+from multihead.errors import UserError
+from multihead.inspect.maps import Alignment
+from multihead.inspect.report import (
+    RunComparison,
+    RunFacts,
+    RunScores,
+    TestSetResults,
+    TranslatedExample,
+    facts,
+)
+from multihead.run import Run
+from multihead.run.names import WEIGHTS
+from multihead.scores import against_first, by_length, sentence_chrf
+from multihead.system.progress import OnProgress
+from multihead.tasks.translation.attention import inspect_sentence
+from multihead.tasks.translation.evaluate import (
+    Evaluation,
+    TestSet,
+    Way,
+    directed,
+    evaluate,
+    requested_test_sets,
+    test_sets,
+)
+from multihead.tasks.translation.lines import Translator
+
+MAX_EXAMPLES, MAX_ALIGNED = 100, 3
+"""Sentences on the page, and sentences among them with alignments."""
+MAX_ALIGNED_WORDS = 16
+"""Source words up to which alignments fit side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparableRuns:
+    """The runs that can be compared, and the reasons why others cannot.
+
+    Attributes:
+        folders: run folders of trained translators, in the given order.
+        notes: one sentence for each run that was left out.
+    """
+
+    folders: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def comparable_runs(folders: Sequence[str]) -> ComparableRuns:
+    """Return the folders that hold trained translators.
+
+    Raises:
+        UserError: a folder does not exist; none holds a trained translator; a folder is named twice.
+    """
+    twice = [folder for i, folder in enumerate(folders) if Path(folder) in map(Path, folders[:i])]
+    if twice:
+        raise UserError("named twice", place=twice[0], remedy="Name each run once.")
+    comparable: list[str] = []
+    notes: list[str] = []
+    errors: list[UserError] = []
+    for folder in folders:
+        if not Path(folder).is_dir():
+            Run.open(folder)  # raises
+        try:
+            run = Run.open(folder).fit_for("translation")
+            if not (run.folder / WEIGHTS).is_file():
+                raise UserError("this run has no trained model yet", place=folder)
+        except UserError as error:
+            errors.append(error)
+            notes.append(f"Left out: {error}")
+            continue
+        comparable.append(folder)
+    if not comparable:
+        raise errors[0]
+    return ComparableRuns(tuple(comparable), tuple(notes))
+
+
+def shared_tests(
+    folders: Sequence[str], given: Mapping[str, str] | None = None
+) -> tuple[list[TestSet], list[str]]:
+    """Return the test sets of the first run's recipe, and notes on runs that have other test sets.
+
+    Raises:
+        UserError: the first run's recipe names no test sets, or their files are missing.
+    """
+    shared = test_sets(_recipe(folders[0], given).data)
+    notes = []
+    for folder in folders[1:]:
+        try:
+            own = test_sets(_recipe(folder, given).data)
+        except UserError as error:
+            notes.append(f"{folder}: {error} It is evaluated on the test sets of {folders[0]}.")
+            continue
+        if [(t.sources, t.references) for t in own] != [(t.sources, t.references) for t in shared]:
+            names = ", ".join(test.name for test in own)
+            notes.append(
+                f"{folder}: its recipe has other test sets ({names}). "
+                f"It is evaluated on those of {folders[0]}."
+            )
+    return shared, notes
+
+
+def requested_tests(
+    folders: Sequence[str],
+    source: str | Path | None,
+    target: str | Path | None,
+    given: Mapping[str, str] | None = None,
+) -> tuple[list[TestSet], list[str]]:
+    """Return the test set in the given files, else those of the first run; and notes on them.
+
+    Args:
+        folders: run folders of trained translators.
+        source: source file, or a file with both sides if ``target`` is None; None: see :func:`shared_tests`.
+        target: target file.
+        given: recipe overrides for reading the files.
+
+    Raises:
+        UserError: a target without a source; a file that cannot be read; the first run names no test sets.
+    """
+    if source is None and target is None:
+        return shared_tests(folders, given)
+    return requested_test_sets(_recipe(folders[0], given).data, source, target), []
+
+
+def _recipe(folder: str, given: Mapping[str, str] | None = None) -> Any:
+    return recipes.load(Path(folder) / "recipe.toml", given)
+
+
+def compare_runs(
+    folders: Sequence[str],
+    tests: Sequence[TestSet],
+    *,
+    given: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
+    device: str = "auto",
+    progress: OnProgress | None = None,
+) -> RunComparison:
+    """Translate the test sets with every run, score the outputs, and collect the content of the page.
+
+    Args:
+        folders: run folders of trained translators, see :func:`comparable_runs`; the first is the baseline.
+        tests: test sets for all runs.
+        given: recipe overrides for all runs (``{"search.beam_size": "4"}``).
+        notes: notes to show on the page.
+        device: device to translate on.
+        progress: called with the progress.
+
+    Raises:
+        UserError: see ``evaluate`` and ``Translator.load``.
+    """
+    found: list[list[Evaluation]] = []
+    runs: list[RunFacts] = []
+    languages: list[tuple[str, str]] = []
+    notes = list(notes)
+    for folder in folders:
+        recipe, translator = _recipe(folder, given), Translator.load(folder, device=device)
+        size = sum(parameter.numel() for parameter in translator.models[0].parameters())
+        runs.append(facts(Run.open(folder), folder, size))
+        languages.append((recipe.data.source_language, recipe.data.target_language))
+        found.append([_evaluated(translator, test, recipe.search, folder, progress) for test in tests])
+    notes += _cautions(folders, languages, found)
+    on_tests = [_on_test(test, [each[number] for each in found]) for number, test in enumerate(tests)]
+    return RunComparison(
+        runs, _with_alignments(folders, on_tests, [test.way for test in tests], device), notes
+    )
+
+
+def _evaluated(
+    translator: Translator, test: TestSet, search: Any, folder: str, progress: OnProgress | None
+) -> Evaluation:
+    stage = f"{folder} on {test.name}"
+
+    def on_lines(done: int, total: int | None) -> None:
+        if progress:
+            progress(stage, done, total)
+
+    return evaluate(translator, test, search, run=Run.open(folder), progress=on_lines)
+
+
+def _cautions(
+    folders: Sequence[str], languages: Sequence[tuple[str, str]], found: Sequence[Sequence[Evaluation]]
+) -> list[str]:
+    """Return cautions: different languages, test sentences in the training data, lines not translated."""
+    cautions = [
+        f"The scores are not comparable: {folder} translates from {pair[0]} to {pair[1]}, {folders[0]} from "
+        f"{languages[0][0]} to {languages[0][1]}."
+        for folder, pair in zip(folders, languages, strict=True)
+        if all(pair) and all(languages[0]) and pair != languages[0]
+    ]
+    for folder, evaluations in zip(folders, found, strict=True):
+        for one in evaluations:
+            if one.contaminated:
+                name = one.test_set.name
+                cautions.append(
+                    f"{folder} was trained on {one.contaminated:,} of the {len(one.outputs):,} sentences of "
+                    f"{name}."
+                )
+            if one.notes:
+                cautions.append(
+                    f"{folder}: {len(one.notes):,} lines were cut or not translated ({one.notes[0]})."
+                )
+    return cautions
+
+
+def _on_test(test: TestSet, evaluations: Sequence[Evaluation]) -> TestSetResults:
+    outputs = [one.outputs for one in evaluations]
+    cased = against_first(outputs, test.references)
+    lowercase = against_first(outputs, test.references, lowercase=True)
+    limits = bounds(test.sources)
+    measured = [
+        RunScores(
+            perplexity=one.perplexity,
+            perplexity_character=one.perplexity_character,
+            cased=cased[i],
+            lowercase=lowercase[i],
+            by_length=by_length(test.sources, one.outputs, test.references, bounds=limits),
+            sentences_per_second=one.sentences_per_second,
+        )
+        for i, one in enumerate(evaluations)
+    ]
+    examples = _examples(test, outputs)
+    return TestSetResults(
+        test.name, len(test.sources), measured, examples[:MAX_EXAMPLES], _to_align(examples)
+    )
+
+
+def bounds(sources: Sequence[str]) -> tuple[int, ...]:
+    """Return bucket bounds (source words) for BLEU by length: a handful of buckets of equal width."""
+    lengths = [len(source.split()) for source in sources]
+    long = float(np.quantile(lengths, 0.97))
+    step = next((step for step in (2, 5, 10, 20, 50) if long <= 7 * step), 100)
+    return tuple(range(step, max(step, math.floor(long)) + 1, step))
+
+
+def _examples(test: TestSet, outputs: Sequence[Sequence[str]]) -> list[TranslatedExample]:
+    chrf = [sentence_chrf(one, test.references) for one in outputs]
+    examples = [
+        TranslatedExample(i + 1, source, reference, [one[i] for one in outputs], [one[i] for one in chrf])
+        for i, (source, reference) in enumerate(zip(test.sources, test.references, strict=True))
+    ]
+    return sorted(examples, key=lambda one: -one.spread)
+
+
+def _to_align(examples: Sequence[TranslatedExample]) -> list[TranslatedExample]:
+    """Return a few examples of medium length on which the runs differ most."""
+    short = [one for one in examples if 1 <= len(one.source.split()) <= MAX_ALIGNED_WORDS]
+    medium = [one for one in short if len(one.source.split()) >= 5 and all(one.outputs)]
+    return (medium or short)[:MAX_ALIGNED]
+
+
+def _with_alignments(
+    folders: Sequence[str], tests: Sequence[TestSetResults], ways: Sequence[Way | None], device: str
+) -> list[TestSetResults]:
+    translators = [Translator.load(folder, device=device) for folder in folders]
+    return [
+        TestSetResults(
+            test.name,
+            test.pairs,
+            test.runs,
+            test.examples,
+            [_aligned([directed(each, way) for each in translators], one) for one in test.aligned],
+        )
+        for test, way in zip(tests, ways, strict=True)
+    ]
+
+
+def _aligned(translators: Sequence[Translator], one: TranslatedExample) -> TranslatedExample:
+    maps = [
+        alignment(translator, one.source, output)
+        for translator, output in zip(translators, one.outputs, strict=True)
+    ]
+    return TranslatedExample(one.number, one.source, one.reference, one.outputs, one.chrf, maps)
+
+
+def alignment(translator: Translator, source: str, output: str, *, words: bool = True) -> Alignment | None:
+    """Return the alignment of an output by attention, by words or by pieces; None for a model without."""
+    try:
+        return inspect_sentence(translator, source, output, words=words)
+    except UserError:
+        return None

@@ -1,0 +1,83 @@
+"""Loading of translators: by the native kernels alone where they accept the run, else with PyTorch."""
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+from multihead.errors import UserError
+from multihead.run.search_record import NAME, SearchRecord
+from multihead.system import native_library
+from multihead.system.imports import install_command, is_installed
+from multihead.tasks.translation.lines.line_translator import LineTranslator
+from multihead.tasks.translation.lines.native_translator import NativeTranslator
+
+GPUS = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/kfd")
+"""Files that a system with a GPU for PyTorch has; a Mac has one without them."""
+
+
+def load_translator(*folders: str | Path, device: str = "auto", precision: str = "auto") -> LineTranslator:
+    """Load a run, or several as an ensemble; PyTorch is imported only where the kernels do not suffice.
+
+    Raises:
+        UserError: as ``Translator.load``; PyTorch is needed and not installed.
+    """
+    record = native_record(*folders, device=device)
+    if record is not None:
+        return NativeTranslator(record, precision)
+    if not is_installed("torch"):
+        raise needs_pytorch(*folders, device=device)
+    translator: Any = importlib.import_module("multihead.tasks.translation.lines.translator").Translator
+    found: LineTranslator = translator.load(*folders, device=device, precision=precision)
+    return found
+
+
+def native_record(*folders: str | Path, device: str = "auto") -> SearchRecord | None:
+    """Return the record by which a run is searched without PyTorch; None: it needs PyTorch."""
+    if len(folders) != 1 or not native_library.level() or not (device == "cpu" or _is_cpu(device)):
+        return None
+    return SearchRecord.read(folders[0])
+
+
+def needs_pytorch(*folders: str | Path, device: str = "auto") -> UserError:
+    """Return the error that these runs cannot be searched without PyTorch: the reason, and the remedy.
+
+    Raises:
+        UserError: the first folder is not a run's.
+    """
+    importlib.import_module("multihead.run").Run.open(folders[0])
+    if len(folders) > 1:
+        reason, mended = "an ensemble", ""
+    elif not native_library.level():
+        reason = "multihead was installed without its native part"
+        mended = "install it again where there is a C++ compiler, or"
+    elif not (device == "cpu" or _is_cpu(device)):
+        reason, mended = f"the device is {device}", "give --device cpu, or"
+    else:
+        reason = f"it has no {NAME} that fits its files and this version"
+        mended = "run `multihead doctor RUN` where PyTorch is, which writes it if the run allows, or"
+    remedy = f"{mended} {install_command('torch')}".strip()
+    return UserError(
+        f"this run needs PyTorch, which is not installed: {reason}",
+        place=str(folders[0]),
+        remedy=remedy[0].upper() + remedy[1:] if mended else remedy,
+    )
+
+
+def device_type(*folders: str | Path, device: str = "auto") -> str:
+    """Return the type of the device that a translator of these runs is on.
+
+    Raises:
+        UserError: the device is not available.
+    """
+    if native_record(*folders, device=device) is not None:
+        return "cpu"
+    if not is_installed("torch"):
+        raise needs_pytorch(*folders, device=device)
+    found: str = importlib.import_module("multihead.system.hardware").pick_device(device).type
+    return found
+
+
+def _is_cpu(device: str) -> bool:
+    """Return True if "auto" is the CPU, as far as can be seen without PyTorch."""
+    return device == "auto" and sys.platform != "darwin" and not any(Path(gpu).exists() for gpu in GPUS)

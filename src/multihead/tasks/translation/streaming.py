@@ -1,0 +1,72 @@
+"""Settings of a translator's stream of training batches: budget, shapes, BPE-dropout."""
+
+from typing import Any
+
+import torch
+
+from multihead.data.batches import FREE, Mark, Pairs, Reencode, Shapes, StreamPosition
+from multihead.data.marking import Marking
+from multihead.data.noising import Noise
+from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
+from multihead.system import hardware, randomness
+from multihead.text.bpe_dropout import BPEDropout, supports_dropout
+from multihead.text.tokenizer import Tokenizer
+
+CPU_SHAPES = Shapes(multiple=4)
+"""oneDNN compiles code for every new shape; native int8 products need no rounded shapes."""
+
+GPU_SHAPES = Shapes(multiple=8, few_rows=True)
+"""A CUDA graph is captured for every new shape (``training.cuda_graphs``)."""
+
+
+def stream_settings(
+    recipe: Recipe[Settings],
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    position: StreamPosition,
+    device: torch.device,
+    mark: Mark | None = None,
+) -> dict[str, Any]:
+    """Return the keyword arguments of a ``BatchStream`` for pairs in these vocabularies."""
+    source, target = tokenizers
+    dropout, seed = recipe.tokenizer.dropout, recipe.training.seed
+    return {
+        "batch_tokens": recipe.training.batch_tokens,
+        "seed": seed,
+        "pad_id": target.pad_id,
+        "bos_id": target.bos_id,
+        "eos_id": target.eos_id,
+        "position": position,
+        "source_encode": _reencoder(source, dropout, randomness.derive(seed, "source")),
+        "target_encode": _reencoder(target, dropout, randomness.derive(seed, "target")),
+        "mark": _noisy(recipe, source, mark),
+        "shapes": _shapes(recipe.training.precision, device),
+    }
+
+
+def _noisy(recipe: Recipe[Settings], source: Tokenizer, mark: Mark | None) -> Mark | None:
+    """Return what puts symbols and noise into the training pairs."""
+    if not recipe.tokenizer.noise_rate:
+        return mark
+    seed = randomness.derive(recipe.training.seed, "noise")
+    return Noise(source, recipe.tokenizer.noise_rate, seed, recipe.data.max_length, mark)
+
+
+def marking(
+    recipe: Recipe[Settings], pairs: Pairs, tokenizers: tuple[Tokenizer, Tokenizer]
+) -> Marking | None:
+    """Return what puts reserved symbols into the training pairs; None where there are none."""
+    seed = randomness.derive(recipe.training.seed, "symbols")
+    return Marking.of(pairs, tokenizers, recipe.tokenizer.symbol_rate, seed, recipe.data.max_length)
+
+
+def _shapes(precision: hardware.Precision, device: torch.device) -> Shapes:
+    if device.type == "cuda":
+        return GPU_SHAPES
+    return FREE if hardware.trains_in_int8(precision, device) else CPU_SHAPES
+
+
+def _reencoder(tokenizer: Tokenizer, dropout: float, seed: int) -> Reencode | None:
+    if not dropout or not supports_dropout(tokenizer):
+        return None
+    return BPEDropout(tokenizer, dropout, seed).reencode

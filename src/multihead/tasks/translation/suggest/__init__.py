@@ -1,0 +1,33 @@
+"""Settings for a corpus that comes without a recipe, each with its reason.
+
+``profile`` measures the corpus in one pass; ``pieces``, ``sizes`` and ``duration`` are the decisions, pure
+functions that return a value and its reason; ``suggest`` combines them. No rule knows a corpus by name.
+``by_size`` suggests settings by the number of pairs alone, for several corpora in one model.
+"""
+
+from multihead.tasks.translation.suggest.by_size import (
+    MUON_RATE_FACTOR,
+    OTHER_MODELS_RATE_FACTOR,
+    CorpusSize,
+    measure_corpus,
+    model_settings,
+    suggest_settings,
+)
+from multihead.tasks.translation.suggest.combined import RequestedSettings, Suggestion, alternative, suggest
+from multihead.tasks.translation.suggest.profile import CorpusProfile, measure, profile
+
+__all__ = [
+    "MUON_RATE_FACTOR",
+    "OTHER_MODELS_RATE_FACTOR",
+    "CorpusProfile",
+    "CorpusSize",
+    "RequestedSettings",
+    "Suggestion",
+    "alternative",
+    "measure",
+    "measure_corpus",
+    "model_settings",
+    "profile",
+    "suggest",
+    "suggest_settings",
+]

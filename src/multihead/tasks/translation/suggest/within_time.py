@@ -1,0 +1,58 @@
+"""Settings that suit a training whose time is limited: what it can learn in so many passes over the corpus.
+
+With few passes nothing is learned by heart, so that little is left out at random; a small batch gives more
+updates; the learning rate rises quickly; few validations leave the time to the training.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from multihead.tasks.translation.suggest.decision import Decision
+
+ENOUGH = 1_200
+"""Updates from which on larger batches pay."""
+SMALLEST = 1024
+"""Target tokens of a batch, at least."""
+WARM_UP = 7
+"""The learning rate rises during a share of the updates: 1 / 7 at most."""
+FEW, SOME = 10, 30
+"""Passes over the corpus: so few that nothing is left out; so few that validations are rare."""
+COOL_DOWN, FAST_RATE = 0.6, 1.6
+"""Of a training of few passes: the cool-down, relative to the updates before it; the learning rate, relative
+to that of a long training."""
+
+
+def within(settings: Mapping[str, Any], affordable: float, epoch: float) -> dict[str, Decision[object]]:
+    """Return the settings that differ from those of a training without a limit.
+
+    Args:
+        settings: those of such a training, by dotted key.
+        affordable: target tokens that the time is enough for.
+        epoch: target tokens of a pass over the corpus.
+    """
+    batch = int(settings["training.batch_tokens"])
+    while batch > SMALLEST and affordable / batch < ENOUGH:
+        batch //= 2
+    updates, passes = max(1, int(affordable / batch)), affordable / epoch
+    told = f"the time is enough for about {updates:,} updates, {passes:.1f} passes over the corpus"
+    found: dict[str, Decision[object]] = {}
+    if batch < settings["training.batch_tokens"]:
+        found["training.batch_tokens"] = Decision(batch, told)
+    if (warm := max(1, updates // WARM_UP)) < settings["training.warmup_steps"]:
+        found["training.warmup_steps"] = Decision(warm, told)
+    if passes < SOME:
+        validations = max(2, int(passes / 3))
+        every = max(int(settings["validation.every"]), updates // validations)
+        found["validation.every"] = Decision(every, f"{validations} validations within the time")
+    if passes < FEW:
+        found["tokenizer.dropout"] = Decision(0.0, "few passes show a word seldom: always in the same way")
+        found["model.dropout"] = Decision(
+            min(0.1, float(settings.get("model.dropout", 0.1))), "little is learned by heart in so few passes"
+        )
+        found["training.cooldown"] = Decision(COOL_DOWN, "")
+        rate = FAST_RATE * float(settings["training.learning_rate"])
+        found["training.learning_rate"] = Decision(round(rate, 6), "")
+        found["validation.max_examples"] = Decision(
+            300, "few validation pairs leave the time to the training"
+        )
+    return {key: one for key, one in found.items() if one.value != settings.get(key)}

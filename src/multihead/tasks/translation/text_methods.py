@@ -1,0 +1,154 @@
+"""The methods of a loaded translator, with PyTorch or without it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+
+from pydantic import ValidationError
+
+from multihead.errors import UserError
+from multihead.recipe.settings import SearchSettings, Settings
+from multihead.recipe.values import in_words, spelled
+from multihead.tasks.translation.lines.line_translator import LineTranslator
+from multihead.tasks.translation.lines.native_translator import NativeTranslator
+from multihead.tasks.translation.lines.translation import Translation
+from multihead.tasks.translation.texts.text_results import TextTranslation
+from multihead.tasks.translation.texts.text_translator import TextTranslator
+from multihead.tasks.translation.without_effect import refuse_other_methods
+from multihead.text.terms import Glossary
+
+AnySettings = TypeVar("AnySettings", bound=Settings)
+
+
+class ListsMethods:
+    """Lists the public methods in the ``AttributeError`` for a method of another kind of run."""
+
+    # Hidden from type checkers, which would otherwise accept every attribute.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> None:
+            kind = type(self)
+            if name.startswith("_"):
+                raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+            methods = [
+                each for each in dir(kind) if not each.startswith("_") and callable(getattr(kind, each))
+            ]
+            available = ", ".join(f"{each}()" for each in methods if each != "load")
+            raise AttributeError(f"{kind.__name__} has no method {name!r}; available are {available}")
+
+
+_OWN = ("prefixes", "progress", "first_number", "to", "source", "tags", "zero_shot", "phrases")
+"""Arguments of ``Translator.translate`` that are no keys of [search]."""
+
+
+class TextMethods(LineTranslator):
+    """Translation of texts and lines, by a translator that was loaded from run folders."""
+
+    folders: tuple[str, ...] = ()
+    _read: TextTranslator | None = None
+
+    @overload
+    def translate(self, lines: str, settings: SearchSettings | None = None, **given: Any) -> str: ...
+    @overload
+    def translate(
+        self, lines: Sequence[str], settings: SearchSettings | None = None, **given: Any
+    ) -> list[Translation]: ...
+    def translate(
+        self, lines: str | Sequence[str], settings: SearchSettings | None = None, **given: Any
+    ) -> str | list[Translation]:
+        """Translate one text into a text, or lines into a translation each.
+
+        One text may have several sentences and lines, placeholders and tags, as in
+        :meth:`translate_texts`. Of a list, each line is one sentence, and is given to the model as it is. The
+        translation of an empty line is empty. A line that is too long for the model is not translated; the
+        note of its translation says so. Nothing is truncated silently.
+
+        Args:
+            lines: one text, or lines of one sentence each.
+            settings: search settings; None: those of the run's recipe.
+            given: keys of [search] to override (``beam_size=2``), and ``prefixes``, ``progress``,
+                ``first_number``, ``phrases`` and, for a model of several directions, ``to``, ``source``,
+                ``tags`` and ``zero_shot``, as in :meth:`Translator.translate`. For one text also
+                ``glossary`` and ``sentences``.
+
+        Raises:
+            UserError: an unknown key, a value out of range, contradictory settings, or a setting that has no
+                effect on the method of search.
+        """
+        if isinstance(lines, str):
+            return self.translate_texts([lines], settings, **given)[0].text
+        own = {key: given.pop(key) for key in _OWN if key in given}
+        chosen = self._chosen(settings, given)
+        return super().translate(lines, chosen, **own)
+
+    def translate_texts(
+        self,
+        texts: Sequence[str],
+        settings: SearchSettings | None = None,
+        *,
+        glossary: Glossary | str | Path | None = None,
+        sentences: bool = True,
+        to: str | None = None,
+        source: str | None = None,
+        tags: Sequence[str] = (),
+        zero_shot: bool = False,
+        **given: Any,
+    ) -> list[TextTranslation]:
+        """Translate texts of any length: sentences, placeholders and tags are kept apart and put together.
+
+        Args:
+            texts: each with any number of lines and sentences.
+            settings: search settings; None: those of the run's recipe.
+            glossary: terms that the translations must have, or a file of them.
+            sentences: False: each line is one sentence.
+            to: target language of a model of several directions; this and the following as in
+                :meth:`Translator.toward`.
+            source: source language.
+            tags: domains or origins.
+            zero_shot: allow a direction that was not trained.
+            given: keys of [search] to override; ``n_best`` gives alternatives.
+
+        Raises:
+            UserError: as :meth:`translate` does; a broken glossary.
+        """
+        named = to is not None or source is not None or bool(tags)
+        directed = self.toward(to, source, tags, zero_shot=zero_shot) if named else self.directed()
+        if isinstance(glossary, str | Path):
+            glossary = Glossary.load(glossary)
+        chosen = self._chosen(settings, given)
+        translator = self._texts().around(directed)
+        return translator.translate(texts, chosen, sentences=sentences, glossary=glossary)
+
+    def _texts(self) -> TextTranslator:
+        """Return what translates texts; its files are read once."""
+        if self._read is None:
+            self._read = TextTranslator.of_runs(self, *self.folders) if self.folders else TextTranslator(self)
+        return self._read
+
+    def _chosen(self, settings: SearchSettings | None, given: dict[str, Any]) -> SearchSettings:
+        chosen = changed(settings or self.settings, given)
+        refuse_other_methods([f"search.{key}" for key in given], chosen.method)
+        return chosen
+
+
+class LoadedNativeTranslator(ListsMethods, TextMethods, NativeTranslator):
+    """Translator by the native kernels alone: ``multihead.load(run, engine="native")``."""
+
+    @classmethod
+    def load(cls, folder: str | Path, precision: str = "auto") -> Self:
+        """Load a run; see ``NativeTranslator.load``."""
+        loaded = super().load(folder, precision)
+        loaded.folders = (str(folder),)
+        return loaded
+
+
+def changed(settings: AnySettings, given: dict[str, Any]) -> AnySettings:
+    """Return settings with some keys changed. Raises ``UserError``: unknown key, value out of range."""
+    fields = type(settings).model_fields
+    try:
+        return type(settings).model_validate({**dict(settings), **given})
+    except ValidationError as error:
+        key = str(error.errors()[0]["loc"][0])
+    if key not in fields:
+        raise UserError(f'there is no setting "{key}"', remedy=f"The settings are {', '.join(fields)}.")
+    raise UserError(f"{key} = {spelled(given[key])}, but it must be {in_words(fields[key])}")

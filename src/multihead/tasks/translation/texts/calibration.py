@@ -1,0 +1,78 @@
+"""Calibration of the confidence by held-out translations; see ``generation.confidence``."""
+
+import itertools
+import math
+from collections.abc import Sequence
+
+from multihead.scores import sentence_chrf
+from multihead.tasks.translation.lines.translation import Translation
+from multihead.tasks.translation.texts.confidence import USUAL, Calibration
+from multihead.text.tokenizer import Tokenizer
+
+MAX_POINTS = 200
+"""Most points of a calibration."""
+
+
+def raw_scores(translations: Sequence[Translation], references: Sequence[str]) -> list[tuple[float, float]]:
+    """Return (mean token log-probability, sentence chrF from 0 to 1) of each searched translation."""
+    quality = sentence_chrf([one.text for one in translations], references)
+    return [
+        (one.hypotheses[0].log_probability / (len(one.hypotheses[0].tokens) + 1), value / 100)
+        for one, value in zip(translations, quality, strict=True)
+        if one.hypotheses
+    ]
+
+
+def piece_rates(tokenizer: Tokenizer, lines: Sequence[str]) -> list[float]:
+    """Return the pieces a character of each line that is not empty."""
+    encoded = tokenizer.encode_batch(lines)
+    return [len(ids) / len(line) for line, ids in zip(lines, encoded, strict=True) if line]
+
+
+def fit(
+    log_probabilities: Sequence[float], qualities: Sequence[float], rates: Sequence[float] = ()
+) -> Calibration:
+    """Fit a calibration by isotonic regression (pool adjacent violators).
+
+    Args:
+        log_probabilities: mean token log-probability of each output.
+        qualities: sentence chrF of each output, from 0 to 1.
+        rates: pieces a character of the sources, see ``piece_rates``.
+
+    Returns:
+        the calibration; its ``error`` is that of two-fold cross-validation.
+    """
+    pairs = sorted(zip(log_probabilities, qualities, strict=True))
+    folds = [_isotonic(pairs[start::2]) for start in (0, 1)]
+    crossed = [(folds[1 - place % 2](x), y) for place, (x, y) in enumerate(pairs)]
+    whole = _isotonic(pairs)
+    usual = sorted(rates)[math.ceil(USUAL * len(rates)) - 1] if rates else None
+    return Calibration(whole.points, calibration_error(crossed), len(pairs), usual)
+
+
+def _isotonic(pairs: Sequence[tuple[float, float]]) -> Calibration:
+    least = max(1, len(pairs) // MAX_POINTS)
+    blocks: list[tuple[float, float, int]] = []  # sums of both, count
+    for start in range(0, len(pairs), least):
+        group = pairs[start : start + least]
+        blocks.append((sum(x for x, _ in group), sum(y for _, y in group), len(group)))
+        while len(blocks) > 1 and blocks[-2][1] * blocks[-1][2] >= blocks[-1][1] * blocks[-2][2]:
+            last = blocks.pop()
+            before = blocks.pop()
+            blocks.append((before[0] + last[0], before[1] + last[1], before[2] + last[2]))
+    return Calibration(tuple((x / n, min(1.0, max(0.0, y / n))) for x, y, n in blocks), None, len(pairs))
+
+
+def calibration_error(pairs: Sequence[tuple[float, float]], bins: int = 10) -> float:
+    """Return the expected calibration error, over bins of equal size (Naeini et al. 2015).
+
+    Args:
+        pairs: (confidence, quality) of each output, both from 0 to 1.
+        bins: number of bins.
+    """
+    if not pairs:
+        return 0.0
+    ordered = sorted(pairs)
+    edges = [round(number * len(ordered) / bins) for number in range(bins + 1)]
+    groups = [ordered[start:end] for start, end in itertools.pairwise(edges) if start < end]
+    return sum(abs(sum(c - q for c, q in group)) for group in groups) / len(ordered)

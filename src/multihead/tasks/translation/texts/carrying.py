@@ -1,0 +1,283 @@
+"""Placeholders and terms of one sentence: carried through search by symbols, or set between its parts."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import regex
+
+from multihead.tasks.translation.texts.text_layout import SentenceUnit
+from multihead.text import symbols
+from multihead.text.casing import Casing
+from multihead.text.changed_kinds import DIGITS, LETTERLESS, has_letters
+from multihead.text.languages import primary
+from multihead.text.particles import following_with_particle
+from multihead.text.placeholder_patterns import DEFAULT, PlaceholderSpan, find
+from multihead.text.placeholders import PlaceholderEntry, PlaceholderTable, protect, restore
+from multihead.text.spelling import Spelling
+from multihead.text.symbols import PLACEHOLDERS, TERM, TERM_END, TERM_TARGET
+from multihead.text.term_matching import Matcher
+from multihead.text.terms import Glossary, Term, TermMatch
+
+KINDS = DEFAULT - {"tag"}
+"""Placeholders of a sentence, whose tags are placed by alignment."""
+_TERMS = (TERM, TERM_TARGET, TERM_END)
+_ADDED_STOP = regex.compile(r"(?<=[\p{L}\p{N}])[.。]$")
+_LETTER = regex.compile(r"\p{L}")
+
+
+class WordSpelling(NamedTuple):
+    """Spelling of the words in which sentences are searched.
+
+    Attributes:
+        casing: their capitals.
+        spelling: what words with typing errors stand for.
+        recased: False if capitals stay as they are.
+    """
+
+    casing: Casing = Casing()
+    spelling: Spelling = Spelling()
+    recased: bool = True
+
+
+class Carried(NamedTuple):
+    """A translation of a sentence with its placeholders in their places.
+
+    Attributes:
+        text: the translation.
+        lost: placeholders that it lacks.
+        doubled: placeholders that it has too often.
+        missing: terms that it lacks.
+    """
+
+    text: str
+    lost: tuple[str, ...] = ()
+    doubled: tuple[str, ...] = ()
+    missing: tuple[Term, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        """True if nothing is missing and nothing is there twice."""
+        return not (self.lost or self.doubled or self.missing)
+
+
+@dataclass(frozen=True)
+class SearchedLine:
+    """A sentence as it is searched.
+
+    Attributes:
+        unit: the sentence.
+        text: marked text if symbols are known, else the sentence itself.
+        table: placeholders by symbol, and those that stay in the text.
+        matches: terms of the glossary in the sentence.
+        symbols: True if ``text`` is marked text.
+        capitals: True if the sentence is in capitals, and so is its translation.
+        read: words with typing errors that are searched as others, as (written, read).
+        words: spelling in which the sentence is searched, if not its own.
+        bare: True if the translation of a text without a full stop, such as a heading, gets none either.
+        letterless: True if sentences without letters were translated in training, not copied.
+        rewritten: numbers that a translation spells otherwise, with the same digits.
+    """
+
+    unit: SentenceUnit
+    text: str
+    table: PlaceholderTable
+    matches: tuple[TermMatch, ...] = ()
+    symbols: bool = False
+    capitals: bool = False
+    read: tuple[tuple[str, str], ...] = ()
+    words: WordSpelling | None = None
+    bare: bool = False
+    letterless: bool = False
+    rewritten: tuple[PlaceholderSpan, ...] = ()
+
+    @property
+    def copied(self) -> bool:
+        """True if nothing in the sentence can be translated: no letter outside of its placeholders.
+
+        A model that was trained to translate such sentences does so.
+        """
+        if self.letterless:
+            return False
+        spans = [*(span for _, span in self.table.entries), *self.table.left]
+        return not has_letters(self.unit.text, [(span.start, span.end) for span in spans])
+
+    def received(self, output: str, glossary: Glossary | None, language: str) -> Carried:
+        """Return an output of search with placeholders in their places."""
+        marked = output if self.symbols else symbols.escape(output)
+        if self.capitals:
+            marked = _mapped(marked, str.upper)
+        restored, report = restore(_agreeing(marked, self.table, language), self.table)
+        restored = _with_particles(restored, self.matches, language)
+        if self.bare and _LETTER.search(self.unit.text[-1]):
+            restored = _ADDED_STOP.sub("", restored)
+        missing = glossary.missing(self.matches, restored) if glossary and self.matches else ()
+        doubled = report.doubled
+        if not self.symbols:
+            doubled = _doubled(self.table, restored)
+        return Carried(restored, report.lost, doubled, tuple(missing))
+
+    def substituted(self, known: frozenset[str]) -> "SearchedLine | None":
+        """Return the line with a placeholder for each term, which stands for its translation.
+
+        Returns:
+            None where too few placeholders are known.
+        """
+        used = {symbol for symbol, _ in self.table.entries}
+        free = [name for name in PLACEHOLDERS if name in known and name not in used]
+        entries = list(self.table.entries)
+        for start, end, term in self.matches:
+            if not any(start < span.end and span.start < end for _, span in entries):
+                if not free:
+                    return None
+                target = term.target
+                if start == 0 and self.unit.text[0].isupper() and term.case != "exact":
+                    target = target[0].upper() + target[1:]
+                entries.append(PlaceholderEntry(free.pop(0), PlaceholderSpan(start, end, "variable", target)))
+        entries.sort(key=lambda entry: entry.span.start)
+        parts, done = [], 0
+        for symbol, span in entries:
+            parts += [symbols.escape(self.unit.text[done : span.start]), symbol]
+            done = span.end
+        text = "".join([*parts, symbols.escape(self.unit.text[done:])])
+        text = _respelt(text, self.words)[0] if self.words else text
+        return replace(self, text=text, table=PlaceholderTable(tuple(entries), self.table.left))
+
+    def checked(self, text: str, glossary: Glossary | None) -> Carried:
+        """Return a finished translation, without symbols, with what it lacks."""
+        spans = (*(span for _, span in self.table.entries), *self.table.left)
+        report = restore(symbols.escape(text), PlaceholderTable((), spans)).report
+        missing = glossary.missing(self.matches, text) if glossary and self.matches else ()
+        return Carried(text, report.lost, (), tuple(missing))
+
+
+def line(
+    unit: SentenceUnit,
+    known: frozenset[str],
+    glossary: Glossary | None,
+    spelt: WordSpelling,
+    changed: Collection[str] = (),
+) -> SearchedLine:
+    """Return a sentence as it is searched.
+
+    Args:
+        unit: the sentence.
+        known: symbols that the model was trained with; none: placeholders and terms stay as they are.
+        glossary: terms to find.
+        spelt: spelling of the training's sources.
+        changed: placeholders that the training's targets do not keep (``text.changed_kinds``).
+    """
+    matches = tuple(glossary.find(unit.text)) if glossary else ()
+    if known:
+        protected = protect(unit.text, known.intersection(PLACEHOLDERS), KINDS, changed)
+        text = protected.text
+        table = protected.table
+        words = "".join(part for part, is_symbol in symbols.split(text) if not is_symbol)
+        if matches and known.issuperset(_TERMS):
+            text = _with_terms(unit.text, table, matches)
+    else:
+        text = words = unit.text
+        table = PlaceholderTable((), tuple(find(text, KINDS, changed)))
+    # What stays in the text as it is, such as an address, keeps its letters, and so does a term.
+    own = spelt if not table.left else WordSpelling()
+    capitals = own.casing.has_only_capitals(words)
+    if not (capitals or own.casing.lacks_capitals(words)):
+        own = own._replace(casing=Casing(), recased=False)
+    if matches:
+        own = own._replace(spelling=Spelling())
+    marked, read = _respelt(text if known else symbols.escape(text), own)
+    if read or own.recased:
+        text = marked if known else symbols.unescape(marked)
+    return SearchedLine(
+        unit,
+        text,
+        table,
+        matches,
+        symbols=bool(known),
+        capitals=capitals,
+        read=read,
+        words=own if read or own.recased else None,
+        letterless=LETTERLESS in changed,
+        rewritten=tuple(span for span in find(unit.text, KINDS) if DIGITS + span.shape in changed),
+    )
+
+
+def _respelt(marked: str, words: WordSpelling) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Return marked text in another spelling, and what was read as other words.
+
+    Symbols and the translations of terms stay as they are.
+    """
+    done: list[str] = []
+    read: tuple[tuple[str, str], ...] = ()
+    kept = False
+    for part, is_symbol in symbols.split(marked):
+        if is_symbol:
+            kept = part == TERM_TARGET
+            done.append(part)
+        elif kept:
+            done.append(symbols.escape(part))
+        else:
+            text = words.casing.usual(part, first=not done) if words.recased else part
+            text, found = words.spelling.corrected(text, first=not done)
+            done.append(symbols.escape(text))
+            read += found
+    return "".join(done), read
+
+
+def _mapped(marked: str, change: Callable[[str], str]) -> str:
+    """Return marked text with a function applied to what is not a symbol."""
+    return "".join(
+        part if is_symbol else symbols.escape(change(part)) for part, is_symbol in symbols.split(marked)
+    )
+
+
+def _with_terms(text: str, table: PlaceholderTable, matches: Sequence[TermMatch]) -> str:
+    """Return marked text with the translation of each term beside it."""
+    edits = [(span.start, span.end, symbol) for symbol, span in table.entries]
+    for start, end, term in matches:
+        if not any(start < stop and first < end for first, stop, _ in edits):
+            begin, between, finish = _TERMS
+            inside = symbols.escape(text[start:end]), symbols.escape(term.target)
+            edits.append((start, end, f"{begin} {inside[0]} {between} {inside[1]} {finish}"))
+    parts, done = [], 0
+    for start, end, new in sorted(edits):
+        parts += [symbols.escape(text[done:start]), new]
+        done = end
+    return "".join([*parts, symbols.escape(text[done:])])
+
+
+def _doubled(table: PlaceholderTable, text: str) -> tuple[str, ...]:
+    """Return placeholders that stay in the text and are in its translation too often; numbers may be."""
+    wanted = Counter(span.text for span in table.left if span.kind != "number")
+    found = Counter(span.text for span in find(text, KINDS) if span.text in wanted) if wanted else Counter()
+    return tuple(name for name in wanted if found[name] > wanted[name])
+
+
+def _agreeing(marked: str, table: PlaceholderTable, language: str) -> str:
+    """Let Korean particles after placeholders agree with what stands for them, where that can be read."""
+    if primary(language) != "ko" or not table.entries:
+        return marked
+    originals = {entry.symbol: entry.span.text for entry in table.entries}
+    parts = [[text, is_symbol] for text, is_symbol in symbols.split(marked)]
+    for before, after in pairwise(parts):
+        original = originals.get(str(before[0]), "")
+        if before[1] and not after[1] and original[:1] not in ("{", "%", "$", "#", "&"):
+            after[0] = following_with_particle(original, str(after[0]))
+    return "".join(str(text) if is_symbol else symbols.escape(str(text)) for text, is_symbol in parts)
+
+
+def _with_particles(text: str, matches: Sequence[TermMatch], language: str) -> str:
+    """Let Korean particles after terms agree with them: search may have chosen one for another noun."""
+    if not matches or primary(language) != "ko":
+        return text
+    forms = [(form, match.term.case) for match in matches for form in match.term.forms]
+    parts: list[str] = []
+    end = 0
+    for start, stop, _ in Matcher(forms).find(text):
+        parts.append(following_with_particle(parts[-1], text[end:start]) if parts else text[end:start])
+        parts.append(text[start:stop])
+        end = stop
+    parts.append(following_with_particle(parts[-1], text[end:]) if parts else text)
+    return "".join(parts)

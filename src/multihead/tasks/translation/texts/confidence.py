@@ -1,0 +1,102 @@
+"""Confidence of a translation: the sentence-level chrF that its probability lets expect.
+
+The length-normalised log-probability of an output rises with its quality, but its scale differs from model to
+model. A calibration maps it to the mean chrF of such outputs on held-out data, by isotonic regression
+(Barlow & Brunk 1972; Zadrozny & Elkan 2002). It is stored in the run folder as confidence.json.
+
+A model may be sure of its output for text unlike any of its training. Such text is recognised by its source,
+which takes many more pieces a character than held-out text does.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from multihead.system.stored import stored
+
+NAME = "confidence.json"
+FORMAT = 1
+LOW = 0.3
+"""Confidence below which a translation should be reviewed."""
+USUAL, MARGIN = 0.99, 1.25
+"""A sentence is unfamiliar if its pieces a character exceed this quantile of held-out text by this factor."""
+FEWEST_PIECES = 4
+"""Pieces of a sentence from which on it can be unfamiliar."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A non-decreasing, piecewise linear map from mean token log-probability to expected chrF in [0, 1].
+
+    Attributes:
+        points: (mean log-probability, expected chrF), ascending; none: the probability itself is returned.
+        error: expected calibration error on data that the map was not fitted on; None: not measured.
+        pairs: number of sentence pairs it was fitted on.
+        piece_rate: source pieces a character, the ``USUAL`` quantile of held-out text; None: not measured.
+    """
+
+    points: tuple[tuple[float, float], ...] = ()
+    error: float | None = None
+    pairs: int = 0
+    piece_rate: float | None = None
+
+    def unfamiliar(self, pieces: int, characters: int) -> bool:
+        """Return True if so many pieces for so many characters are unlike the text of the training."""
+        if self.piece_rate is None or pieces < FEWEST_PIECES:
+            return False
+        return pieces > MARGIN * self.piece_rate * characters
+
+    def __call__(self, mean_log_probability: float) -> float:
+        """Return the expected chrF of an output, from 0 to 1."""
+        if math.isnan(mean_log_probability):
+            return 0.0
+        if not self.points:
+            return math.exp(min(0.0, mean_log_probability))
+        before = self.points[0]
+        for after in self.points:
+            if mean_log_probability < after[0]:
+                return _between(before, after, mean_log_probability)
+            before = after
+        return before[1]
+
+    def to_json(self) -> str:
+        """Return the content of confidence.json."""
+        content = {"format": FORMAT, "error": self.error, "pairs": self.pairs, "points": self.points}
+        if self.piece_rate is not None:
+            content["piece_rate"] = self.piece_rate
+        return json.dumps(content, indent=1) + "\n"
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Return the calibration of a run; the identity for a run without one.
+
+        Raises:
+            UserError: the file is damaged.
+        """
+        remedy = "Remove it, or make it again: multihead evaluate RUN --calibrate."
+        return stored(Path(folder) / NAME, cls._of, remedy) or cls()
+
+    @classmethod
+    def _of(cls, content: Mapping[str, Any]) -> Self:
+        points = tuple((float(x), float(y)) for x, y in content["points"])
+        values = [value for point in points for value in point]
+        error = content["error"]
+        if content["format"] != FORMAT or not all(map(math.isfinite, values)):
+            raise ValueError("not a calibration of this version")
+        if list(points) != sorted(points) or not all(0 <= y <= 1 for _, y in points):
+            raise ValueError("its points are out of order")
+        rate = content.get("piece_rate")
+        if rate is not None and not 0 < (rate := float(rate)) < math.inf:
+            raise ValueError("its rate of pieces is no positive number")
+        return cls(points, None if error is None else float(error), int(content["pairs"]), rate)
+
+
+def _between(before: tuple[float, float], after: tuple[float, float], x: float) -> float:
+    """Interpolate; before the first point its value is reached from 0, as the probability is."""
+    if before == after:
+        return after[1] * math.exp(x - after[0])
+    (x0, y0), (x1, y1) = before, after
+    return y0 + (y1 - y0) * (x - x0) / (x1 - x0)

@@ -1,0 +1,74 @@
+"""Fragments of a sentence: what stands between its placeholders and terms, translated one by one."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import regex
+
+from multihead.tasks.translation.texts.carrying import SearchedLine
+from multihead.text.languages import primary
+from multihead.text.particles import following_with_particle
+
+_CORE = regex.compile(r"[\p{L}\p{N}](?:.*[\p{L}\p{N}])?[.!?…。！？]?", regex.DOTALL)
+_END = regex.compile(r"[.!?…。！？]+$")
+_LETTER = regex.compile(r"\p{L}")
+
+
+class SentenceFragment(NamedTuple):
+    """A part of a sentence: text to translate, or a part that is set as it is."""
+
+    text: str
+    set_as: str | None = None
+
+    @property
+    def core(self) -> str:
+        """The text without the punctuation and white space at its ends; a full stop stays."""
+        found = _CORE.search(self.text)
+        return found[0] if found else self.text
+
+
+def fragments(found: SearchedLine) -> list[SentenceFragment]:
+    """Split a sentence around its placeholders and its terms, whose targets are set."""
+    spans = [(span.start, span.end, span.text) for _, span in found.table.entries]
+    spans += [(span.start, span.end, span.text) for span in found.table.left]
+    inside = [(match.start, match.end, match.term.target) for match in found.matches]
+    spans += [one for one in inside if not any(s < one[1] and one[0] < e for s, e, _ in spans)]
+    parts, end = [], 0
+    for start, stop, text in sorted(spans):
+        parts += [
+            SentenceFragment(found.unit.text[end:start]),
+            SentenceFragment(found.unit.text[start:stop], text),
+        ]
+        end = stop
+    parts.append(SentenceFragment(found.unit.text[end:]))
+    return [
+        part
+        if part.set_as is not None or _LETTER.search(part.text)
+        else SentenceFragment(part.text, part.text)
+        for part in parts
+        if part.text
+    ]
+
+
+def joined(parts: Sequence[SentenceFragment], translations: Sequence[str], language: str) -> str:
+    """Join translated fragments, one translation for each fragment that is not set as it is.
+
+    A fragment in the middle of a sentence keeps neither a full stop nor a capital that only its translation
+    has. White space stays as it was.
+    """
+    rest = iter(translations)
+    result = ""
+    for number, part in enumerate(parts):
+        if part.set_as is not None:
+            result += part.set_as
+            continue
+        text, core = next(rest), part.core
+        before, _, after = part.text.partition(core)
+        if number + 1 < len(parts) or not _END.search(core):
+            text = _END.sub("", text)
+        if number and text[1:2].islower() and not core[:1].isupper():
+            text = text[:1].lower() + text[1:]
+        if number and not before and primary(language) == "ko":
+            text = following_with_particle(parts[number - 1].set_as or "", text)
+        result += before + text + after
+    return result

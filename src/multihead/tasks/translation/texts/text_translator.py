@@ -1,0 +1,227 @@
+"""Translation of texts as people write them: several sentences, placeholders, tags and terms."""
+
+import copy
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+from multihead import run
+from multihead.errors import UserError
+from multihead.markup import Markup
+from multihead.recipe.settings import SearchSettings
+from multihead.run import manifest
+from multihead.run.names import FURTHER
+from multihead.run.search_record import SearchRecord
+from multihead.system.progress import OnCount
+from multihead.tasks.translation.lines.line_translator import LineTranslator
+from multihead.tasks.translation.texts.carrying import WordSpelling, line
+from multihead.tasks.translation.texts.confidence import Calibration
+from multihead.tasks.translation.texts.sentence_search import SentenceSearch
+from multihead.tasks.translation.texts.tag_placement import placed
+from multihead.tasks.translation.texts.text_layout import TextLayout, laid_out
+from multihead.tasks.translation.texts.text_results import SentenceTranslation, TextTranslation
+from multihead.text.casing import Casing
+from multihead.text.lexicon import Lexicon
+from multihead.text.spelling import Spelling
+from multihead.text.symbols import PLACEHOLDERS
+from multihead.text.terms import Glossary
+
+
+class TextTranslator:
+    """Translates texts of any length around a translator of sentences.
+
+    Each text is split into sentences; placeholders, numbers and addresses are protected; all sentences of all
+    texts are searched together; tags are placed by alignment; white space stays as it was. A sentence whose
+    output loops or lacks something is searched again, and at last translated in parts.
+
+    Args:
+        translator: of one direction.
+        source_language: code of the source language; "" for rules common to its script.
+        target_language: code of the target language.
+        known: reserved symbols that the model was trained with, ``Run.trained_symbols``. Without them
+            placeholders stay in the text, and a sentence whose output lacks one is translated around it.
+        calibration: of the confidence.
+        lexicon: words that translate each other, which tell where tags go.
+        casing: capitals of source words, for sentences in capitals only or without any.
+        spelling: source words, as which typing errors are read.
+        changed: kinds of placeholders that the training's targets do not keep (``text.changed_kinds``).
+    """
+
+    def __init__(
+        self,
+        translator: LineTranslator,
+        source_language: str = "",
+        target_language: str = "",
+        *,
+        known: Collection[str] = (),
+        calibration: Calibration | None = None,
+        lexicon: Lexicon | None = None,
+        casing: Casing | None = None,
+        spelling: Spelling | None = None,
+        changed: Collection[str] = (),
+    ) -> None:
+        self.translator = translator
+        self.source_language, self.target_language = source_language, target_language
+        self.known = frozenset(known)
+        self.calibration = calibration or Calibration()
+        self.lexicon, self.casing = lexicon or Lexicon(), casing or Casing()
+        self.spelling, self.changed = spelling or Spelling(), frozenset(changed)
+
+    @classmethod
+    def of_runs(cls, translator: LineTranslator, *folders: str | Path) -> Self:
+        """Return the text translator of a translator that was loaded from these runs.
+
+        Its languages are those of the translator's direction, else those that the first run's recipe names.
+        Symbols are known that all runs were trained with. The confidence is the first run's, and calibrated
+        for it alone.
+
+        Raises:
+            UserError: a damaged run folder.
+        """
+        manifest.check_listed(Path(folders[0]), FURTHER)
+        facts = [_facts(folder) for folder in folders]
+        known = frozenset.intersection(*(symbols for symbols, _, _ in facts))
+        _, (source, target), _ = facts[0]
+        if translator.asked is not None:
+            source, target = translator.asked.source, translator.asked.target
+        calibration = Calibration.load(folders[0]) if len(folders) == 1 else None
+        return cls(
+            translator,
+            source,
+            target,
+            known=known,
+            calibration=calibration,
+            lexicon=Lexicon.load(folders[0]),
+            casing=Casing.load(folders[0]),
+            spelling=Spelling.load(folders[0]),
+            changed=frozenset.union(*(changed for _, _, changed in facts)),
+        )
+
+    def toward(self, *arguments: object, **named: object) -> Self:
+        """Return this for one direction of a multilingual translator, see ``Translator.toward``."""
+        return self.around(self.translator.toward(*arguments, **named))  # type: ignore[arg-type]
+
+    def around(self, translator: LineTranslator) -> Self:
+        """Return this around the same translator with another direction, whose languages become its own."""
+        directed = copy.copy(self)
+        directed.translator = translator
+        if (asked := translator.asked) is not None:
+            directed.source_language, directed.target_language = asked.source, asked.target
+        return directed
+
+    def translate(
+        self,
+        texts: Sequence[str],
+        settings: SearchSettings | None = None,
+        *,
+        sentences: bool = True,
+        glossary: Glossary | None = None,
+        progress: OnCount | None = None,
+        first_number: int = 0,
+    ) -> list[TextTranslation]:
+        """Translate texts; results are in their order.
+
+        Args:
+            texts: of any length; what they spell as tags is placed by alignment.
+            settings: search settings; None: the translator's own. ``n_best`` gives alternatives.
+            sentences: False: each line is one sentence.
+            glossary: terms that the translations must have.
+            progress: called with the number of sentences that were searched.
+            first_number: number of the first sentence; it seeds random samples.
+
+        Raises:
+            UserError: texts that are not strings; see ``Translator.translate``.
+        """
+        if isinstance(texts, str):
+            raise UserError("a string, not a list of texts", remedy='Pass a list: translate(["..."]).')
+        for index, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise UserError(f"{text!r} is not a string", place=f"texts[{index}]")
+        return self.translate_markup(
+            [Markup.of(text) for text in texts],
+            settings,
+            sentences=sentences,
+            glossary=glossary,
+            progress=progress,
+            first_number=first_number,
+        )
+
+    def translate_markup(
+        self,
+        texts: Sequence[Markup],
+        settings: SearchSettings | None = None,
+        *,
+        sentences: bool = True,
+        glossary: Glossary | None = None,
+        progress: OnCount | None = None,
+        first_number: int = 0,
+        bare: bool = False,
+    ) -> list[TextTranslation]:
+        """Translate texts with tags, such as the segments of a document; arguments as of ``translate``.
+
+        With ``bare``, a sentence without a full stop, such as a heading, gets none in its translation. The
+        result has each tag of its source once, and pairs are nested.
+        """
+        layouts = [laid_out(text, self.source_language, sentences=sentences) for text in texts]
+        spelt = WordSpelling(self.casing, self.spelling)
+        lines = [
+            replace(line(unit, self._carried, glossary, spelt, self.changed), bare=bare)
+            for layout in layouts
+            for unit in layout.units
+        ]
+        search = SentenceSearch(
+            self.translator,
+            known=self._carried,
+            calibration=self.calibration,
+            language=self.target_language,
+            settings=settings or self.translator.settings,
+            glossary=glossary,
+        )
+        found = iter(search(lines, progress, first_number))
+        results = [[next(found) for _ in layout.units] for layout in layouts]
+        translated = [one.text for result in results for one in result]
+        places = iter(placed(lines, translated, search.translator, self.lexicon))
+        return [
+            self._result(text, layout, [next(places) for _ in layout.units], result)
+            for text, layout, result in zip(texts, layouts, results, strict=True)
+        ]
+
+    @property
+    def _carried(self) -> frozenset[str]:
+        """The symbols in use: none where placeholders are not known."""
+        return self.known if self.known.intersection(PLACEHOLDERS) else frozenset()
+
+    def _result(
+        self,
+        text: Markup,
+        layout: TextLayout,
+        markups: Sequence[Markup],
+        sentences: Sequence[SentenceTranslation],
+    ) -> TextTranslation:
+        count = max((len(sentence.alternatives) for sentence in sentences), default=0)
+        ranked = (
+            [_ranked(markup, sentence, rank) for markup, sentence in zip(markups, sentences, strict=True)]
+            for rank in range(count)
+        )
+        best = layout.rendered(markups, self.target_language)
+        others = dict.fromkeys(layout.rendered(other, self.target_language).text for other in ranked)
+        alternatives = tuple(other for other in others if other != best.text)
+        return TextTranslation(text.text, best, alternatives, tuple(sentences))
+
+
+def _facts(folder: str | Path) -> tuple[frozenset[str], tuple[str, str], frozenset[str]]:
+    """Return the symbols that a run was trained with, its languages, and what its targets do not keep."""
+    if (record := SearchRecord.read(folder)) is not None:
+        return frozenset(record.symbols), record.languages, frozenset(record.changed)
+    opened = run.Run.open(folder)
+    data = opened.recipe.data
+    languages = getattr(data, "source_language", ""), getattr(data, "target_language", "")
+    return frozenset(opened.trained_symbols), languages, frozenset(opened.changed_kinds)
+
+
+def _ranked(markup: Markup, sentence: SentenceTranslation, rank: int) -> Markup:
+    """Return the alternative of a sentence at this rank, or the last it has; its tags are left out."""
+    if not sentence.alternatives:
+        return markup
+    return Markup.of(sentence.alternatives[min(rank, len(sentence.alternatives) - 1)])

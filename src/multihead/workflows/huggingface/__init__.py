@@ -1,5 +1,0 @@
-"""Export to the transformers library: MarianMT, GPT-2, BERT and ViT, the import run backwards."""
-
-from multihead.workflows.huggingface.exporting import export
-
-__all__ = ["export"]

@@ -1,6 +1,0 @@
-"""The task of the odd one out of a set of images."""
-
-from multihead.workflows.tasks.sets.data import setup
-from multihead.workflows.tasks.sets.inspection import inspect
-
-__all__ = ["inspect", "setup"]
