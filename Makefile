@@ -1,5 +1,6 @@
 # make quickstart   trains a translator in a few minutes (the first time it installs what it needs)
 # make test         linter, type check, tests
+# make test ROOM=search   linter and tests of one room, src/multihead/search and tests/search; no type check
 # make bench        benchmarks, one after the other
 # make torture      runs the long tests, injects every fault into trainings and run folders (half an hour), and records
 #                   what was lost
@@ -26,20 +27,28 @@ BENCHMARKS := $(filter-out benchmarks/record.py benchmarks/torture.py benchmarks
 quickstart: $(INSTALLED)
 	$(BIN)/multihead quickstart
 
+ifdef ROOM
+test: $(INSTALLED)
+	@test -d tests/$(ROOM) || { echo "no folder tests/$(ROOM); rooms: $(notdir $(patsubst %/,%,$(wildcard tests/*/)))" >&2; exit 2; }
+	$(BIN)/ruff check $(wildcard src/multihead/$(ROOM) src/multihead/$(ROOM).py) tests/$(ROOM)
+	$(BIN)/ruff format --check $(wildcard src/multihead/$(ROOM) src/multihead/$(ROOM).py) tests/$(ROOM)
+	$(BIN)/python -m pytest tests/$(ROOM)
+else
 test: lint
 	$(BIN)/python -m pytest -n auto
+endif
 
 lint: $(INSTALLED)
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests packages
+	$(BIN)/ruff format --check src tests packages
 	$(BIN)/mypy
 
 course: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,course]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ./packages/documents -e '.[dev,course]'
 	$(BIN)/python docs/course/build.py
 
 docs: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,course,serve]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ./packages/documents -e '.[dev,course,serve]'
 	$(BIN)/python docs/site/build.py
 
 # One that cannot run here (no Chromium, no corpus) says why, and the others go on.
@@ -54,7 +63,7 @@ torture: $(INSTALLED)
 	$(BIN)/python docs/tables.py
 
 bench-peers: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,export]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ./packages/documents -e '.[dev,export]'
 	$(BIN)/python benchmarks/peers/translation.py $(RUN) --src $(SRC) --tgt $(TGT)
 
 # A peer that cannot be installed is left out of the benchmark, and named there.
@@ -79,13 +88,13 @@ $(ENVS)/%/.installed: benchmarks/peers/%.txt
 	@touch $@
 
 # Installed anew only when the list of what is needed, or the native part, has changed.
-$(INSTALLED): pyproject.toml constraints.txt setup.py $(wildcard native/*)
+$(INSTALLED): pyproject.toml packages/documents/pyproject.toml constraints.txt setup.py $(wildcard native/*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "multihead needs Python 3.11 or later, and $(PYTHON) is $$($(PYTHON) --version 2>&1)." >&2; \
 	  echo "Give another one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	@echo "installing into $(VENV); PyTorch is large, so this takes a while the first time"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ./packages/documents -e '.[dev]'
 	@touch $@
 
 # The result is part of the package, so users need no compiler. On Debian: clang-19 lld-19 wasi-libc
@@ -110,8 +119,9 @@ wasm:
 wheel: $(INSTALLED)
 	rm -rf build/dist
 	$(BIN)/uv build --quiet --python $(BIN)/python --out-dir build/dist .
+	$(BIN)/uv build --quiet --python $(BIN)/python --out-dir build/dist/documents packages/documents
 	mkdir -p dist
-	cp build/dist/*.tar.gz dist
+	cp build/dist/*.tar.gz build/dist/documents/*.tar.gz build/dist/documents/*.whl dist
 	@if ls build/dist/*-any.whl >/dev/null 2>&1; then \
 	  echo "no compiler, so a wheel without the native part:"; cp -v build/dist/*.whl dist; \
 	elif test "$$(uname)" = Linux; then PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair \
@@ -119,4 +129,4 @@ wheel: $(INSTALLED)
 	else cp -v build/dist/*.whl dist; fi
 
 clean:
-	rm -rf $(VENV) benchmarks/peers/.work $(ENVS) build dist src/*.egg-info src/multihead/*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) benchmarks/peers/.work $(ENVS) build dist src/*.egg-info packages/*/build packages/*/src/*.egg-info src/multihead/*.so .mypy_cache .pytest_cache .ruff_cache .hypothesis

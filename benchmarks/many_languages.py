@@ -46,7 +46,7 @@ SETTINGS = {
     "training.batch_tokens": 2048,
     "training.average": 1,
     "training.threads": 1,
-    "validation.max_pairs": 240,
+    "validation.max_examples": 240,
 }
 """Of all models; sizes and rate as in the recipe multi30k-de-en, dropout lower for short trainings."""
 

@@ -40,7 +40,7 @@ KEYS = {
     "training.optimizer": "adam",
     "training.schedule": "inverse_sqrt",
     "training.warmup_steps": 50,
-    "validation.max_pairs": 20,
+    "validation.max_examples": 20,
     "search.max_length": 40,
 }
 

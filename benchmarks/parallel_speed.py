@@ -104,7 +104,7 @@ def speed(folder: Path, size: str, way: str, updates: int) -> float:
         "training.steps": updates,
         "training.log_every": 1,
         "validation.every": updates,
-        "validation.max_pairs": 2,
+        "validation.max_examples": 2,
         "search.max_length": 2,
     }
     flags = [part for key, value in keys.items() for part in (f"--{key}", str(value))]

@@ -1,4 +1,4 @@
-"""Record a finished run in results/NAME: scores, recipe, samples, curves, environment.
+"""Record a finished run in results/NAME: scores, recipe, samples, learning curve, environment.
 
     python benchmarks/record.py RUN NAME [--tokenise spacy|moses] [--data.dir DIR] [--command "..."]
 
@@ -15,7 +15,6 @@ import sys
 from pathlib import Path
 
 from multihead import recipe as recipes
-from multihead.inspect.curves import draw_curves
 from multihead.run import Run
 from multihead.tasks.translation.evaluate import Evaluation, evaluate, test_sets
 from multihead.tasks.translation.lines import Translator
@@ -53,12 +52,12 @@ def main() -> None:
         "minutes": round(last["seconds"] / 60, 1),
         "steps": last["step"],
         **{e.test_set.name: e.to_dict() for e in found},
+        "validation_by_step": _validation_by_step(run),
     }
 
     folder = Path(__file__).parents[1] / "results" / given.name
     folder.mkdir(parents=True, exist_ok=True)
     _copy_description(run, folder)
-    draw_curves(run.metrics(), folder / "curves.svg")
     (folder / "scores.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
     (folder / "samples.txt").write_text(_samples(found[0]), encoding="utf-8")
     if given.command:
@@ -76,9 +75,7 @@ def record_learning(run: Run, name: str, command: str) -> None:
         "steps": last["step"],
         "weights": end["weights"],
         "validation": {key: round(value, 4) for key, value in end["metrics"].items()},
-        "validation_by_step": {
-            event["step"]: round(event["loss"], 4) for event in events if event["event"] == "validation"
-        },
+        "validation_by_step": _validation_by_step(run),
     }
     if run.task in MEASURED:
         scores |= _evaluated(run)
@@ -93,13 +90,19 @@ def record_learning(run: Run, name: str, command: str) -> None:
     folder = Path(__file__).parents[1] / "results" / name
     folder.mkdir(parents=True, exist_ok=True)
     _copy_description(run, folder)
-    draw_curves(run.metrics(), folder / "curves.svg")
     (folder / "scores.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
     samples = (run.folder / "samples.txt").read_text(encoding="utf-8")
     if "# step" in samples:
         (folder / "samples.txt").write_text(samples[samples.rindex("# step") :], encoding="utf-8")
     if command:
         (folder / "command.txt").write_text(command.rstrip("\n") + "\n", encoding="utf-8")
+
+
+def _validation_by_step(run: Run) -> dict[int, float]:
+    """Return the learning curve; `curves.svg` of the run folder draws it, and is not recorded."""
+    return {
+        event["step"]: round(event["loss"], 4) for event in run.metrics() if event["event"] == "validation"
+    }
 
 
 def _copy_description(run: Run, folder: Path) -> None:

@@ -50,7 +50,7 @@ KEYS = {
     "training.batch_tokens": 523,
     "training.threads": 1,
     "training.save_minutes": 0.01,
-    "validation.max_pairs": 11,
+    "validation.max_examples": 11,
     "search.max_length": 9,
 }
 

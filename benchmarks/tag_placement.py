@@ -15,18 +15,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
-from multihead_documents.markup import Tag
 
+from multihead.markup import Tag
 from multihead.run.environment import environment
 from multihead.tasks.translation.lines import Translator
 from multihead.tasks.translation.texts.carrying import line
 from multihead.tasks.translation.texts.tag_placement import placed
-from multihead.tasks.translation.texts.text_layout import PlacedTag, Unit
+from multihead.tasks.translation.texts.text_layout import PlacedTag, SentenceUnit
 from multihead.text.lexicon import Lexicon
 
 HERE = Path(__file__).parent
 RESULT = HERE.parent / "results" / "tag-placement.json"
-OPEN, CLOSE = Tag("b", "open", "<b>"), Tag("b", "close", "</b>")
+OPEN, CLOSE = Tag("b", "open"), Tag("b", "close")
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def main() -> None:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     translator = Translator.load(options.run, device="cpu")
     units = [
-        Unit(
+        SentenceUnit(
             sources[int(row["line"]) - 1],
             (PlacedTag(int(row["start"]), OPEN), PlacedTag(int(row["end"]), CLOSE)),
         )

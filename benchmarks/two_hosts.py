@@ -4,7 +4,7 @@
 
 Trains the same small model by one process, then by torchrun on two hosts of one process each, undisturbed,
 with the link cut, and with all processes of one host killed and started again. torchrun runs in the loop of
-docs/parallel.md, because it gives up where a whole host is lost. Every training must end with the weights of
+docs/how-to/parallel.md, because it gives up where a whole host is lost. Every training must end with the weights of
 the first, byte for byte. Writes results/two-hosts.json. Needs the right to make network
 namespaces, and `ip`; the namespaces are removed at the end.
 """
@@ -47,7 +47,7 @@ SETTINGS = {
     "training.precision": "fp32",
     "training.save_minutes": 0.02,
     "validation.every": 400,
-    "validation.max_pairs": 5,
+    "validation.max_examples": 5,
     "search.max_length": 7,
 }
 

@@ -1,4 +1,4 @@
-"""Take the pictures of docs/inspect.md from a page.
+"""Take the pictures of docs/how-to/inspect.md from a page.
 
     multihead inspect runs/multi30k-de-en \\
         "Zwei Frauen in roten Kleidern tanzen, während ein Mann Gitarre spielt." -o page.html

@@ -1,4 +1,4 @@
-"""Write the tables of README, docs/measured and docs/reliability.md from the figures in results/.
+"""Write the tables of README, docs/measured and docs/explanation/reliability.md from the figures in results/.
 
     python docs/tables.py
 
@@ -8,17 +8,24 @@ fails where a page and its figures differ (tests/architecture/test_tables.py).
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/measured/quality.md", "docs/measured/training-speed.md", "docs/reliability.md")
+PAGES = (
+    "README.md",
+    "docs/measured/quality.md",
+    "docs/measured/training-speed.md",
+    "docs/measured/index.md",
+    "docs/explanation/reliability.md",
+)
 BLOCK = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- /table -->)", re.DOTALL)
 BOTH = "bench-training-peers-allocator.json"
 PEERS = ("Hugging Face", "Eole", "JoeyNMT")
 
 Figures = Mapping[str, Any]
+Row = tuple[str, str, str, str, str]
 
 
 def figures(name: str) -> Any:
@@ -206,7 +213,24 @@ def torture() -> str:
 
 
 def readme() -> str:
-    """The six rows of the README."""
+    """The rows of the README: time to a translator, speed of training and of translation."""
+    return _table([_headlines()[name] for name in ("minutes", "training", "translation")], "docs/measured/")
+
+
+def headlines() -> str:
+    """All headlines, for the front page of the measurements."""
+    return _table(_headlines().values(), "")
+
+
+def _table(rows: Iterable[Row], folder: str) -> str:
+    """Lay rows out as a table whose last column links to the details."""
+    head = ["| | multihead | others | condition, source |", "| --- | ---: | ---: | --- |"]
+    lines = [f"| {' | '.join(row[:-1])}; [details]({folder}{row[-1]}) |" for row in rows]
+    return "\n".join([*head, *lines])
+
+
+def _headlines() -> dict[str, Row]:
+    """Return title, ours, theirs, condition and the place of the details of each headline."""
     translation = figures("bench-translation.json")["measured"]
     greedy, beam = (translation[f"beam {size}"] for size in (1, 5))
 
@@ -221,53 +245,52 @@ def readme() -> str:
     minutes = [run["minutes_to_train"] for run in (eole[0], eole[2])]
     score = [run["test_2016_flickr"]["bleu_lowercase"] for run in (eole[0], eole[2])]
     ours, theirs = _peers_cells()
-    rows = [
-        ("", "multihead", "others", "condition, source"),
-        ("---", "---:", "---:", "---"),
-        (
+    return {
+        "minutes": (
             "From raw text to a translator, one core",
             f"{minutes[0]:.1f} min to {score[0]:.1f} BLEU",
             f"Eole {minutes[1]:.1f} min to {score[1]:.1f}",
-            "Multi30k de-en, one session, other core busy; `multi30k-de-en-fast` from three seeds: "
-            f"{fast}; [details](docs/measured/training-speed.md#raw-text-to-a-translator)",
+            f"Multi30k de-en, one session, other core busy; `multi30k-de-en-fast` from three seeds: {fast}",
+            "training-speed.md#raw-text-to-a-translator",
         ),
-        (
+        "quality de-en": (
             "Quality, Multi30k de-en, 2.1 M parameters",
             f"{published_bleu('multi30k-de-en')} BLEU",
             "36.04, 36.52 (tutorials, 9 M)",
-            "test_2016_flickr in the tutorials' measure, one training; "
-            "[details](docs/measured/quality.md#translators)",
+            "test_2016_flickr in the tutorials' measure, one training",
+            "quality.md#translators",
         ),
-        (
+        "quality en-fr": (
             "Quality, Multi30k en-fr and en-de",
             f"{published_bleu('multi30k-en-fr')}; {published_bleu('multi30k-en-de-lowercase')} BLEU, "
             f"{published_bleu('multi30k-en-de-diverse')} with diversified data",
             "**61.8; 41.02** (Transformer-Tiny)",
             "test_2016_flickr, one training each; en-fr and plain en-de **do not reach** the published "
-            "figures; "
-            "[details](docs/measured/quality.md#translators)",
+            "figures",
+            "quality.md#translators",
         ),
-        (
+        "gpt": (
             "GPT, tiny Shakespeare, 10.8 M parameters",
             f"loss {figures('shakespeare-char/scores.json')['validation']['loss']:.3f}",
             "1.4697 (nanoGPT, on a GPU)",
-            f"a tie; one training; 0.8 M parameters from three seeds: {small}; "
-            "[details](docs/measured/quality.md#other-models)",
+            f"a tie; one training; 0.8 M parameters from three seeds: {small}",
+            "quality.md#other-models",
         ),
-        (
+        "training": (
             "Training speed, target tokens/s, one core",
             ours,
             theirs,
-            "3+3 layers, 256/512; [details](docs/measured/training-speed.md#compared-with-other-toolkits)",
+            "3+3 layers, 256/512",
+            "training-speed.md#compared-with-other-toolkits",
         ),
-        (
+        "translation": (
             "Translation speed, greedy / beam of 5, sentences/s",
             f"bf16 {speeds('multihead')}; int8 {speeds('multihead int8')}",
             f"CTranslate2 int8 {speeds('CTranslate2 int8')}; Hugging Face bf16 {speeds('Hugging Face bf16')}",
-            "one core, same weights, idle machine; [details](docs/measured/translation-speed.md)",
+            "one core, same weights, idle machine",
+            "translation-speed.md",
         ),
-    ]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    }
 
 
 def _peers_cells() -> tuple[str, str]:
@@ -289,6 +312,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "any-corpus": any_corpus,
     "torture": torture,
     "readme": readme,
+    "headlines": headlines,
 }
 
 

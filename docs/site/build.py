@@ -30,18 +30,16 @@ from pygments.lexers.special import TextLexer  # noqa: E402
 from pygments.util import ClassNotFound  # noqa: E402
 
 GROUPS = {
-    "Start": ("README.md", "README.ko.md", "docs/install.md", "docs/your-corpus.md", "docs/models.md"),
-    "Guides": ("docs/more-data.md", "docs/languages.md", "docs/documents.md", "docs/text.md", "docs/serve.md",
-               "docs/distill.md", "docs/export.md", "docs/parallel.md", "docs/sweeps.md", "docs/inspect.md",
-               "docs/compare.md", "docs/reliability.md"),
+    "Start": ("README.md", "README.ko.md", "docs/start"),
+    "How to": ("docs/how-to/index.md", "docs/how-to"),
     "Course": ("docs/course/README.md", "docs/course/en"),
     "강의": ("docs/course/ko",),
-    "Reference": (),
-    "Papers and measurements": ("docs/papers.md", "docs/table3.md", "docs/measured"),
-    "Changing it": ("docs/extending.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md",
+    "Reference": ("docs/reference",),
+    "Explanation": ("docs/explanation", "docs/measured"),
+    "Changing it": ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md",
                     "benchmarks/NOTES.md"),
 }  # fmt: skip
-"""Headings of the navigation; a folder stands for its pages. Pages named nowhere end up in Guides."""
+"""Headings of the navigation; a folder stands for its pages. Pages named nowhere end up in How to."""
 TITLES = {
     "README.md": "multihead",
     "README.ko.md": "multihead (한국어)",
@@ -59,9 +57,9 @@ def sources() -> dict[str, str]:
         for name in names:
             path = ROOT / name
             for file in sorted(path.glob("*.md")) if path.is_dir() else [path]:
-                found[file.relative_to(ROOT).as_posix()] = group
+                found.setdefault(file.relative_to(ROOT).as_posix(), group)
     for file in sorted((ROOT / "docs").rglob("*.md")):
-        found.setdefault(file.relative_to(ROOT).as_posix(), "Guides")
+        found.setdefault(file.relative_to(ROOT).as_posix(), "How to")
     return found
 
 

@@ -33,7 +33,7 @@ def pages() -> Iterator[Page]:
 
 
 def _commands() -> str:
-    parts = ["<h1>Commands</h1><p>Each command prints the same with <code>--help</code>.</p>"]
+    parts = ["<h1>Commands</h1><p>Each command prints the same with <code>--help-all</code>.</p>"]
     parts.append(f"<pre>{html.escape(help_of())}</pre>")
     for name in cli.commands():
         parts.append(f'<h2 id="{name}">multihead {name}</h2><pre>{html.escape(help_of(name))}</pre>')
@@ -41,11 +41,11 @@ def _commands() -> str:
 
 
 def help_of(*command: str) -> str:
-    """Return what a command prints with ``--help``, 88 columns wide and without colours."""
+    """Return what a command prints with ``--help-all``, 88 columns wide and without colours."""
     os.environ.update({"COLUMNS": "88", "NO_COLOR": "1", "TERM": "dumb"})
     printed = io.StringIO()
     with redirect_stdout(printed), redirect_stderr(printed), suppress(SystemExit):
-        cli.main([*command, "--help"])
+        cli.main([*command, "--help-all"] if command else [])
     text = re.sub(r"\x1b\[[0-9;]*m", "", printed.getvalue())
     return "\n".join(line.rstrip() for line in text.strip().split("\n"))
 

@@ -129,7 +129,7 @@ def test_an_error_in_an_answer_is_a_finding() -> None:
 def test_the_korean_readme_gives_the_commands_of_the_english_one() -> None:
     root = COURSE.parents[1]
     english, korean = ((root / name).read_text(encoding="utf-8") for name in ("README.md", "README.ko.md"))
-    blocks = re.findall(r"^```\n(.*?)^```$", korean, re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^```\n(.*?)^```$", FENCE.sub("", korean), re.DOTALL | re.MULTILINE)
     assert len(blocks) >= 3
     assert [block for block in blocks if block not in english and block != "make course\n"] == []
     trained = re.findall(r"`(multihead train [a-z0-9-]+)`", korean)

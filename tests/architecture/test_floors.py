@@ -206,6 +206,11 @@ def test_modules_are_looked_up_by_name_only_where_there_is_a_reason() -> None:
     assert lookers <= LOOKERS
 
 
+def test_the_library_of_documents_is_imported_by_its_gateway_alone() -> None:
+    importers = {found.file for found in IMPORTS if found.module.partition(".")[0] == "multihead_documents"}
+    assert importers == {"documents/library.py", "documents/bilingual.py"}
+
+
 def test_no_module_imports_itself_in_a_circle() -> None:
     edges: dict[str, set[str]] = {}
     for found in IMPORTS:

@@ -76,4 +76,4 @@ def test_pages_have_links_to_check() -> None:
         for page in PAGES
     }
     assert counts["README.md"] > 20
-    assert counts["docs/papers.md"] > 40
+    assert counts["docs/explanation/papers.md"] > 40

@@ -3,9 +3,10 @@
 from collections import Counter
 from pathlib import Path
 
-TESTS = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def test_no_two_test_files_have_the_same_name() -> None:
-    names = Counter(file.name for file in TESTS.rglob("test_*.py"))
+    folders = (ROOT / "tests", ROOT / "packages" / "documents" / "tests")
+    names = Counter(file.name for folder in folders for file in folder.rglob("test_*.py"))
     assert [name for name, count in names.items() if count > 1] == []

@@ -1,10 +1,10 @@
-"""docs/papers.md leads to code that is there, and what it computes by hand comes out."""
+"""docs/explanation/papers.md leads to code that is there, and what it computes by hand comes out."""
 
 import ast
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "papers.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "papers.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 NAMED = re.compile(r"\[`(\w+)`\]\(([^)]+\.py)\)")
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from multihead.errors import UserError
-from multihead.inspect.maps import AttentionRecord, Choice, Kind, Sentence, Token, align
+from multihead.inspect.maps import AlignmentHead, AttentionRecord, Kind, Sentence, TokenLabel, align
 from multihead.inspect.maps.alignment import (
     combine,
     drop_tokens,
@@ -36,15 +36,15 @@ def a_side(words: str) -> Sentence:
     pieces, whole = [], []
     for number, word in enumerate(words.split()):
         special = word.startswith("<")
-        pieces += [Token(piece, number, special) for piece in word.split("+")]
-        whole.append(Token(word.replace("+", ""), number, special))
+        pieces += [TokenLabel(piece, number, special) for piece in word.split("+")]
+        whole.append(TokenLabel(word.replace("+", ""), number, special))
     return Sentence(tuple(pieces), tuple(whole))
 
 
 SOURCE, TARGET = a_side("zwei+und+vierzig rote Hun+de </s>"), a_side("forty+two red dogs </s>")
 
 
-def texts(tokens: tuple[Token, ...]) -> list[str]:
+def texts(tokens: tuple[TokenLabel, ...]) -> list[str]:
     return [token.text for token in tokens]
 
 
@@ -85,11 +85,11 @@ def test_a_row_without_remaining_weight_stays_zero() -> None:
 def test_heads_are_reduced_by_mean_or_maximum_or_one_is_chosen() -> None:
     heads = random_weights(H, T, S)
     mean: Floats = np.add(np.add(heads[0], heads[1]), heads[2]) / np.float32(H)
-    np.testing.assert_allclose(combine(heads, Choice()), mean, rtol=1e-5)
+    np.testing.assert_allclose(combine(heads, AlignmentHead()), mean, rtol=1e-5)
     largest = np.maximum(np.maximum(heads[0], heads[1]), heads[2])
     expected = largest / largest.sum(1, keepdims=True)
-    np.testing.assert_allclose(combine(heads, Choice(combine="max")), expected, rtol=1e-5)
-    np.testing.assert_array_equal(combine(heads, Choice(head=2)), heads[1])
+    np.testing.assert_allclose(combine(heads, AlignmentHead(combine="max")), expected, rtol=1e-5)
+    np.testing.assert_array_equal(combine(heads, AlignmentHead(head=2)), heads[1])
 
 
 def test_the_most_informative_layer_is_neither_uniform_nor_a_sink() -> None:
@@ -144,10 +144,12 @@ def test_only_cross_attention_gives_an_alignment() -> None:
 def test_the_caption_says_how_the_matrix_was_computed_and_adds_a_caution() -> None:
     records = [a_record(random_weights(1, H, T, S, seed=n), layer=n) for n in (1, 2)]
     caution = "Attention shows where the model attended, not why it produced this output."
-    head = align(records, SOURCE, TARGET, choice=Choice(layer=2, head=3), words=True).caption
+    head = align(records, SOURCE, TARGET, choice=AlignmentHead(layer=2, head=3), words=True).caption
     how = "layer 2 of 2, head 3 of 3, subwords merged into words, special symbols omitted"
     assert head == f"Attention over the source, {how}. {caution}"
-    largest = align(records, SOURCE, TARGET, choice=Choice(layer=1, combine="max"), specials=True).caption
+    largest = align(
+        records, SOURCE, TARGET, choice=AlignmentHead(layer=1, combine="max"), specials=True
+    ).caption
     assert largest == f"Attention over the source, layer 1 of 2, max of 3 heads. {caution}"
     best = align(records, SOURCE, TARGET).caption
     assert "(the most informative), mean of 3 heads" in best
@@ -158,13 +160,13 @@ def test_the_caption_says_how_the_matrix_was_computed_and_adds_a_caution() -> No
 @pytest.mark.parametrize(
     ("choice", "fault"),
     [
-        (Choice(layer=0), "there is no layer 0. Choose one from 1 to 2."),
-        (Choice(layer=3), "there is no layer 3. Choose one from 1 to 2."),
-        (Choice(head=0), "there is no head 0. Choose one from 1 to 3."),
-        (Choice(layer=1, head=4), "there is no head 4. Choose one from 1 to 3."),
+        (AlignmentHead(layer=0), "there is no layer 0. Choose one from 1 to 2."),
+        (AlignmentHead(layer=3), "there is no layer 3. Choose one from 1 to 2."),
+        (AlignmentHead(head=0), "there is no head 0. Choose one from 1 to 3."),
+        (AlignmentHead(layer=1, head=4), "there is no head 4. Choose one from 1 to 3."),
     ],
 )
-def test_a_missing_layer_or_head_is_a_user_error(choice: Choice, fault: str) -> None:
+def test_a_missing_layer_or_head_is_a_user_error(choice: AlignmentHead, fault: str) -> None:
     records = [a_record(random_weights(1, H, T, S), layer=n) for n in (1, 2)]
     with pytest.raises(UserError) as raised:
         align(records, SOURCE, TARGET, choice=choice)

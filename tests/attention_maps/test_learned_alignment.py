@@ -8,7 +8,7 @@ from backwards import BOS, EOS, FIRST, PAD, V, small_transformer
 
 from multihead.batch import PairBatch
 from multihead.data.batches import collate
-from multihead.inspect.maps import Sentence, Token, align, record
+from multihead.inspect.maps import Sentence, TokenLabel, align, record
 
 LENGTH = 7
 
@@ -22,7 +22,7 @@ def reversed_pairs(strings: list[list[int]]) -> PairBatch:
 
 
 def letters(ids: list[int]) -> Sentence:
-    tokens = tuple(Token(str(id), i, id == EOS) for i, id in enumerate([*ids, EOS]))
+    tokens = tuple(TokenLabel(str(id), i, id == EOS) for i, id in enumerate([*ids, EOS]))
     return Sentence(tokens, tokens)
 
 

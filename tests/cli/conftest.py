@@ -38,7 +38,7 @@ def training(corpus: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
         "training.threads": 1,
         "validation.every": 6,
         "validation.samples": 2,
-        "validation.max_pairs": 7,
+        "validation.max_examples": 7,
         "validation.patience": 0,
         "search.max_extra": 7,  # hardly trained, it would write on to the end
         "data.cache": tmp_path_factory.mktemp("cache"),

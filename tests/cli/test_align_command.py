@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 from command_line import Captured, fail, run
+
+from multihead import cli
+from multihead.apps.corpus.aligning import align_documents
+from multihead.apps.documents.translation_memory import TranslationMemory
 from multihead_documents import Markup, Tag, open_document
 from multihead_documents.memories.tmx_writing import tmx_lines
 from multihead_documents.parallel import read_pairs
-
-from multihead import cli
-from multihead.apps.corpus.aligning import align
-from multihead.apps.documents.translation_memory import Memory
 
 GERMAN = """# Einleitung
 
@@ -53,7 +53,7 @@ def test_a_memory_has_what_a_translation_looks_up(pages: tuple[Path, Path], capf
     output = pages[0].parent / "a.tmx"
     _, messages = run(capfdbinary, "align", *pages, "-o", output)
     assert "5 pairs" in messages
-    memory = Memory(output, "de", "en")
+    memory = TranslationMemory(output, "de", "en")
     document = open_document(pages[0])
     found = {
         segment.number: match.target
@@ -185,7 +185,7 @@ def test_a_corrected_translation_is_found_by_its_place(pages: tuple[Path, Path])
     pages[1].write_text(
         ENGLISH.replace("This is **a** house", "**Here** you see a house of stone and glass"), "utf-8"
     )
-    found = align(*pages)
+    found = align_documents(*pages)
     assert [pair.target.text.split()[0] for pair in found.pairs] == [
         "Introduction",
         "Good",

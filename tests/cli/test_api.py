@@ -16,7 +16,7 @@ from PIL import Image
 import multihead
 from multihead import recipe as recipes
 from multihead.errors import UserError
-from multihead.inspect.page import Page
+from multihead.inspect.page import HtmlPage
 from multihead.recipe import model_kinds
 from multihead.recipe.settings import TokenizerSettings
 from multihead.run import Run
@@ -42,7 +42,7 @@ def made(folder: Path, kind: str, tokenizer: Tokenizer | None, sizes: dict[str, 
     return folder
 
 
-def shown(page: Page) -> str:
+def shown(page: HtmlPage) -> str:
     """Return the HTML that a notebook displays."""
     [inside] = re.findall(r'srcdoc="([^"]*)"', page._repr_html_())
     assert unescape(inside) == page.html

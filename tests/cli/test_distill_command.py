@@ -32,7 +32,7 @@ SMALL = {
     "tokenizer.kind": "words", "tokenizer.vocab_size": 31, "model.d_model": 16, "model.d_ff": 24,
     "model.num_heads": 2, "model.num_layers": 2, "training.steps": 12, "training.batch_tokens": 211,
     "training.warmup_steps": 4, "training.log_every": 3, "training.threads": 1, "validation.every": 6,
-    "validation.samples": 2, "validation.max_pairs": 7, "training.average": 1, "search.max_extra": 7,
+    "validation.samples": 2, "validation.max_examples": 7, "training.average": 1, "search.max_extra": 7,
 }  # fmt: skip
 
 

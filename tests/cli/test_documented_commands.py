@@ -49,7 +49,7 @@ def help_of(*words: str) -> str:
     """Return the help of a command."""
     shown = io.StringIO()
     with redirect_stdout(shown), pytest.raises(SystemExit):
-        main([*words, "--help"])
+        main([*words, "--help-all"])
     return shown.getvalue()
 
 

@@ -1,4 +1,4 @@
-"""Every exit code that `multihead --help` and docs/reliability.md name, from real processes."""
+"""Every exit code that `multihead --help` and docs/explanation/reliability.md name, from real processes."""
 
 import os
 import re
@@ -21,7 +21,7 @@ LONG = ["--training.steps", "100000", "--validation.every", "90000"]
 def test_help_and_documentation_name_the_same_codes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     helped = capsys.readouterr().out
-    documented = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+    documented = (ROOT / "docs" / "explanation" / "reliability.md").read_text(encoding="utf-8")
     codes = [str(code) for code in EXIT_CODES]
     assert re.findall(r"^ +(\d+)  ", helped.partition("exit codes")[2], re.MULTILINE) == codes
     assert re.findall(r"^\| (\d+) \| ", documented, re.MULTILINE) == codes

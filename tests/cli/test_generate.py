@@ -154,13 +154,13 @@ def test_generate_refuses_a_missing_run_folder(tmp_path: Path, capfdbinary: Capt
 
 def test_help_shows_the_keys_of_the_given_recipe(capfdbinary: Captured) -> None:
     with pytest.raises(SystemExit):
-        main(["train", "shakespeare-char-cpu", "--help"])
+        main(["train", "shakespeare-char-cpu", "--help-all"])
     shown = capfdbinary.readouterr().out.decode()
     assert "--data.files" in shown
     assert "--model.context" in shown
     assert "--data.source" not in shown
     with pytest.raises(SystemExit):
-        main(["generate", "--help"])
+        main(["generate", "--help-all"])
     shown = capfdbinary.readouterr().out.decode()
     assert "--max-tokens" in shown
     assert "--beam-size" not in shown
@@ -175,6 +175,6 @@ def test_help_shows_the_keys_of_a_recipe_file(tmp_path: Path, capfdbinary: Captu
         own.write_text(text)
         capfdbinary.readouterr()
         with pytest.raises(SystemExit):
-            main(["train", str(own), "--help"])
+            main(["train", str(own), "--help-all"])
         keys = {word for word in capfdbinary.readouterr().out.decode().split() if word.startswith("--data.")}
         assert {"--data.files", "--data.source"} & keys == {shown}

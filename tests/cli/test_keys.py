@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multihead.cli import _keys
-from multihead.recipe.settings import SearchSettings, TrainingSettings
+from multihead.recipe.settings import TrainingSettings
 
 ALL = ("data", "tokenizer", "model", "training", "validation", "search")
 
@@ -49,27 +49,3 @@ def test_values_are_passed_on_verbatim(values: dict[str, str]) -> None:
         [],
         {f"training.{key}": value for key, value in values.items()},
     )
-
-
-def test_help_lists_every_key_with_description_and_default(capsys: pytest.CaptureFixture[str]) -> None:
-    _keys.show(ALL)
-    output = capsys.readouterr().out
-    for key in _keys.spellings(ALL):
-        assert f"  {key} " in output
-    words = " ".join(output.split())
-    assert "Maximum gradient norm; larger gradients are clipped. 0: no clipping. [1.0]" in words
-    assert "One of bpe, unigram, wordpiece, chars, words, spaced. [bpe]" in words
-
-
-def test_help_of_a_short_section_shows_keys_without_its_name(capsys: pytest.CaptureFixture[str]) -> None:
-    _keys.show(("search",), short="search")
-    output = capsys.readouterr().out
-    for key in SearchSettings.model_fields:
-        assert f"  --{key.replace('_', '-')} " in output
-
-
-def test_help_fits_the_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    for width in (80, 120):
-        monkeypatch.setenv("COLUMNS", str(width))
-        _keys.show(ALL)
-        assert max(map(len, capsys.readouterr().out.split("\n"))) <= width

@@ -32,7 +32,7 @@ TINY = {
     "--training.batch_tokens": "211",
     "--training.threads": "1",
     "--validation.every": "2",
-    "--validation.max_pairs": "8",
+    "--validation.max_examples": "8",
     "--search.max_extra": "5",
 }
 SETTINGS = [word for pair in TINY.items() for word in pair]

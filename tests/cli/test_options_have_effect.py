@@ -120,7 +120,7 @@ def test_help_lists_the_keys_that_are_used_and_no_others(
 ) -> None:
     name = command.__name__.rpartition(".")[2]  # type: ignore[attr-defined]
     with pytest.raises(SystemExit):
-        main([name, "--help"])
+        main([name, "--help-all"])
     shown = set(re.findall(r"--data\.(\w+)", capsys.readouterr().out))
     used = {"evaluate": evaluate.USED["data"], "compare": compare.USED["data"], "score": score.USED["data"]}
     assert shown == set(used.get(name, ()))
@@ -130,7 +130,7 @@ def test_help_lists_the_keys_that_are_used_and_no_others(
 def test_help_of_the_search_leaves_out_what_is_not_used(capsys: pytest.CaptureFixture[str]) -> None:
     for name, without in {"evaluate": {"n-best"}, "serve": {"n-best"}, "translate": set()}.items():
         with pytest.raises(SystemExit):
-            main([name, "--help"])
+            main([name, "--help-all"])
         help_ = capsys.readouterr().out
         for key in SearchSettings.model_fields:
             option = key.replace("_", "-")

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from command_line import fail
-from num2words import num2words
 
 from multihead import recipe as recipes
 from multihead.apps.studies.equal_size import parameters
@@ -55,7 +54,7 @@ def test_the_quickstart_trains_evaluates_and_inspects(
     out = quickstart(pair, capsys)
     assert "of 17 held-out numbers are translated correctly" in out
     for number in numbers.SAMPLES:
-        source, target = (num2words(number, lang=language) for language in pair.split("-"))
+        source, target = (numbers.WORDS[language](number) for language in pair.split("-"))
         assert f"\n  {source}\n" in out
         assert f"(should be: {target})" in out
     assert f" to {word} (" in out

@@ -9,8 +9,11 @@ def test_every_recipe_is_listed_once_under_the_heading_of_its_model(capfdbinary:
     lines = run(capfdbinary, "recipes")[0].split("\n")
     headings = [line for line in lines if line.startswith(("Translation", "Text", "Image"))]
     assert len(headings) == 6
-    listed = [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "]
-    assert sorted(listed) == recipes.names()
+    files = [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "]
+    rows = [line.split()[0] for line in lines if line.startswith("    ") and line[4] != " "]
+    assert sorted([*files, *rows]) == recipes.names()
+    assert "table3" in files
+    assert {"table3-a-h1", "gpt3-13b"} <= {*rows}
     of_gpt = lines[lines.index("Text generation: GPT") :]
     assert of_gpt[1].split()[0] == "gpt2"
 

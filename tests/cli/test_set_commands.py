@@ -31,7 +31,7 @@ MODEL = {
     "training.final": "last",
     "training.learning_rate": 3e-3,
     "training.warmup_steps": 5,
-    "validation.max_sets": 60,
+    "validation.max_examples": 60,
 }
 
 

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from multihead.cli._shades import shades
-from multihead.inspect.maps import Alignment, Token
+from multihead.inspect.maps import Alignment, TokenLabel
 
 
 def alignment(matrix: list[list[float]], target: list[str], source: list[str]) -> Alignment:
-    tokens = [tuple(Token(text, word) for word, text in enumerate(side)) for side in (target, source)]
+    tokens = [tuple(TokenLabel(text, word) for word, text in enumerate(side)) for side in (target, source)]
     return Alignment(np.array(matrix, dtype=np.float32), tokens[0], tokens[1], "")
 
 

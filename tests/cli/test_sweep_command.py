@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from multihead.apps.studies.sweep import Row, Sweep
+from multihead.apps.studies.sweep import MemberRow, Sweep
 from multihead.cli import main, sweep
 
 Captured = pytest.CaptureFixture[str]
@@ -50,13 +50,13 @@ def test_the_table_is_printed_and_written(
 ) -> None:
     def pretended(
         plan: Sweep, folder: Path, observer: object, *, jobs: int, part: object, only: str
-    ) -> list[Row]:
+    ) -> list[MemberRow]:
         assert part == (1, 1)
         folder.mkdir()
-        rows = [Row(member, "done", RESULT) for member in plan.members]
+        rows = [MemberRow(member, "done", RESULT) for member in plan.members]
         error = "it broke" if last == "failed" else ""
-        broken = Row(plan.members[-1], last, RESULT if last == "done" else {}, error)  # type: ignore[arg-type]
-        observer.on_change(rows[0], [rows[0], *(Row(row.member, "waiting") for row in rows[1:])])  # type: ignore[attr-defined]
+        broken = MemberRow(plan.members[-1], last, RESULT if last == "done" else {}, error)  # type: ignore[arg-type]
+        observer.on_change(rows[0], [rows[0], *(MemberRow(row.member, "waiting") for row in rows[1:])])  # type: ignore[attr-defined]
         assert (folder / "table.csv").read_text().count(",waiting,") == len(rows) - 1
         observer.on_change(broken, rows)  # type: ignore[attr-defined]
         return [*rows[:-1], broken]

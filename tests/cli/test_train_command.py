@@ -131,7 +131,7 @@ def test_invalid_input_is_a_user_error(capfdbinary: Captured, arguments: list[st
 
 def test_help_of_train_lists_every_key(capfdbinary: Captured) -> None:
     with pytest.raises(SystemExit) as end:
-        main(["train", "--help"])
+        main(["train", "--help-all"])
     assert end.value.code == 0
     shown = capfdbinary.readouterr().out.decode()
     for words in ("--src FILE", "--dry-run", "--training.steps", "--model.d_model", "--search.beam_size"):

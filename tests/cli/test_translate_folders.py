@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 from command_line import Captured, fail, run
-from multihead_documents import open_document
 
 from multihead import cli
 from multihead.apps.documents import finished_documents
 from multihead.apps.documents.translating_folders import planned
+from multihead_documents import open_document
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ SHORT = ("--max-length", "5", "--precision", "fp32")
 def source(corpus: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Lines in blocks of 15, translated 5 at a time."""
     monkeypatch.setattr(translate, "CHUNK", 5)
-    monkeypatch.setattr(translating_parts.Parts.__init__, "__kwdefaults__", {"block": 15})
+    monkeypatch.setattr(translating_parts.SharedTranslation.__init__, "__kwdefaults__", {"block": 15})
     lines = corpus[0].read_text(encoding="utf-8").split("\n")
     path = tmp_path / "source.txt"
     path.write_text("".join(f"{line}\n" for line in (4 * lines)[:47]), encoding="utf-8")

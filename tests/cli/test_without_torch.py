@@ -1,4 +1,4 @@
-"""Translation by the native kernels alone, in an environment that has no PyTorch."""
+"""What the package does without the extra ``train``: PyTorch, and whatever is used with it only."""
 
 import contextlib
 import hashlib
@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import multihead
-from multihead.cli import main
+from multihead.cli import commands, main
 from multihead.engines.native import positions
 from multihead.errors import UserError
 from multihead.nn.positions import sinusoids
@@ -32,17 +32,23 @@ pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was n
 
 SOURCE = Path(__file__).parents[2] / "src"
 LINES = ["eins zwei drei", "sechs fünf vier", "", "zwei zwei zwei", "vier", "drei eins eins"]
+TRAIN = ("torch", "functorch", "matplotlib", "mpl_toolkits", "num2words", "pil", "rapidfuzz", "sacrebleu")
+USABLE = {
+    *("align", "clean", "completion", "data", "doctor", "pieces", "recipes", "serve", "split", "tokenise"),
+    *("translate", "verify"),
+}
+"""Commands that need PyTorch for some of their work at most."""
 RUN = "import sys; sys.path[:0] = sys.argv[1:3]; sys.argv[1:] = sys.argv[3:]; "
 COMMAND = RUN + "from multihead.cli import main; sys.exit(main())"
 
 
 @pytest.fixture(scope="session")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with all installed packages but PyTorch."""
+    """Return a folder with all installed packages but those of the extra ``train``."""
     folder = tmp_path_factory.mktemp("packages")
     for installed in map(Path, site.getsitepackages()):
         for path in installed.iterdir() if installed.is_dir() else ():
-            unwanted = path.name.lower().startswith(("torch", "functorch")) or path.suffix == ".pth"
+            unwanted = path.name.lower().startswith(TRAIN) or path.suffix == ".pth"
             if not unwanted and not (folder / path.name).exists():
                 (folder / path.name).symlink_to(path)
     return folder
@@ -61,6 +67,82 @@ def python(packages: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
 def test_the_environment_has_no_pytorch(python: Any) -> None:
     assert "No module named 'torch'" in python(RUN + "import torch").stderr
+
+
+@pytest.mark.parametrize("name", sorted(commands()))
+def test_a_command_shows_its_help_or_names_the_extra_that_it_needs(python: Any, name: str) -> None:
+    ended = python(COMMAND, name, "--help")
+    if name in USABLE:
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert commands()[name] in ended.stdout
+    else:
+        assert (ended.returncode, ended.stdout) == (2, "")
+        fact = f"`multihead {name}` needs PyTorch, which is not installed."
+        assert ended.stderr == f"multihead: {fact} pip install 'multihead[train]'\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("--help",),
+        ("--version",),
+        ("clean", "--src", "{source}", "--tgt", "{target}", "-o", "{out}"),
+        ("completion", "bash"),
+        ("data", "list"),
+        ("data", "make", "listops", "--count", "50", "--to", "{out}"),
+        ("doctor",),
+        ("doctor", "{run}"),
+        ("pieces", "{run}"),
+        ("recipes",),
+        ("split", "--src", "{source}", "--tgt", "{target}", "--to", "{out}", "--valid", "9", "--test", "9"),
+        ("verify", "{run}"),
+    ],
+)
+def test_a_command_does_without_pytorch(
+    command: tuple[str, ...], trained: Path, corpus: tuple[Path, Path], tmp_path: Path, python: Any
+) -> None:
+    names = {"run": trained, "source": corpus[0], "target": corpus[1], "out": tmp_path / "out"}
+    ended = python(COMMAND, *(each.format(**names) for each in command))
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("clean", "--src", "{source}", "--tgt", "{target}", "-o", "{out}", "--model", "{out}"),
+        ("data", "make", "shapes", "--to", "{out}"),
+        ("verify", "{run}", "--write"),
+    ],
+)
+def test_the_part_of_a_command_that_needs_pytorch_says_so(
+    command: tuple[str, ...], trained: Path, corpus: tuple[Path, Path], tmp_path: Path, python: Any
+) -> None:
+    names = {"run": trained, "source": corpus[0], "target": corpus[1], "out": tmp_path / "out"}
+    ended = python(COMMAND, *(each.format(**names) for each in command))
+    assert ended.returncode == 2
+    assert "needs PyTorch, which is not installed. pip install 'multihead[train]'" in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_verify_finds_damaged_weights_without_pytorch(copied: Path, python: Any) -> None:
+    path = copied / "model.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 1
+    path.write_bytes(content)
+    ended = python(COMMAND, "verify", str(copied))
+    assert ended.returncode == 1
+    assert "model.safetensors: damaged" in ended.stderr
+
+
+def test_translate_says_how_to_get_a_search_record(copied: Path, python: Any) -> None:
+    (copied / NAME).unlink()
+    for command in ("translate", "doctor"):
+        ended = python(COMMAND, command, str(copied), text="eins\n")
+        assert ended.returncode == 2
+        last = ended.stderr.splitlines()[-1]
+        assert f"needs PyTorch, which is not installed: it has no {NAME}" in last
+        assert "`multihead doctor RUN` where PyTorch is" in last
 
 
 def test_training_records_the_search(trained: Path) -> None:
@@ -170,6 +252,24 @@ def test_python_loads_the_native_engine_alone(trained: Path, python: Any) -> Non
     )
     ended = python(code, str(trained), LINES[0])
     assert ended.stdout.strip() == multihead.load(trained, precision="auto").translate(LINES[0]), ended.stderr
+
+
+def test_python_loads_a_translator_without_pytorch(trained: Path, python: Any) -> None:
+    code = RUN + "import multihead; print(multihead.load(sys.argv[1]).translate(sys.argv[2]))"
+    ended = python(code, str(trained), LINES[0])
+    assert ended.stdout.strip() == multihead.load(trained).translate(LINES[0]), ended.stderr
+
+
+@pytest.mark.parametrize("name", ["train", "evaluate", "compare", "load"])
+def test_a_function_that_needs_pytorch_says_so(trained: Path, python: Any, name: str) -> None:
+    code = RUN + (
+        "import multihead\n"
+        "try: getattr(multihead, sys.argv[1])(*[sys.argv[2]] * 2)\n"
+        "except multihead.errors.UserError as error: print(error)"
+    )
+    ended = python(code, name, str(trained))
+    assert "needs PyTorch, which is not installed" in ended.stdout, ended.stderr
+    assert ended.stdout.endswith("pip install 'multihead[train]'\n")
 
 
 def test_serve_answers_without_pytorch(trained: Path, packages: Path) -> None:

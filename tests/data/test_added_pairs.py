@@ -8,7 +8,7 @@ import pytest
 
 from multihead.data.added import MANIFEST, added
 from multihead.data.directions import MixedStream
-from multihead.data.prepare import Prepared, prepare
+from multihead.data.prepare import PreparedCorpus, prepare
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings, TokenizerSettings
 from multihead.tasks.translation.data import mixed_counts
@@ -40,14 +40,14 @@ def write(path: Path, lines: list[str]) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def prepared(folder: Path, **given: object) -> Prepared:
+def prepared(folder: Path, **given: object) -> PreparedCorpus:
     files = {"source": ("train.de",), "target": ("train.en",)}
     files |= {"valid_source": ("valid.de",), "valid_target": ("valid.en",)}
     settings = {"dir": str(folder), "cache": str(folder / "cache"), **files, **given}
     return prepare(DataSettings.model_validate(settings), WORDS)
 
 
-def sources(found: Prepared, part: int) -> list[str]:
+def sources(found: PreparedCorpus, part: int) -> list[str]:
     tokenizer, train = MarkedTokenizer(found.source_tokenizer), found.added[part].train
     return [tokenizer.decode(train.source(number)) for number in range(len(train))]
 

@@ -20,8 +20,8 @@ from multihead.data.batches import (
     BatchStream,
     Ids,
     PairList,
-    Position,
     Shapes,
+    StreamPosition,
     collate,
     epoch_plan,
     sequential_batches,
@@ -38,7 +38,7 @@ class Symbols(TypedDict):
 
 SYMBOLS: Symbols = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS}
 
-START = Position()
+START = StreamPosition()
 
 lengths = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), min_size=1, max_size=200)
 heavy_tailed = st.lists(st.tuples(*[st.integers(0, 20).map(lambda bits: (1 << bits) - 1)] * 2), max_size=200)
@@ -170,7 +170,7 @@ def test_a_stream_resumed_from_any_position_equals_an_uninterrupted_one(cut: int
     pairs = some_pairs(71)
     stream = partial(BatchStream, pairs, batch_tokens=61, seed=seed, **SYMBOLS)
     whole = list(itertools.islice(stream(), cut + 20))
-    position = whole[cut - 1][1] if cut else Position()
+    position = whole[cut - 1][1] if cut else StreamPosition()
     rest = list(itertools.islice(stream(position=position), 20))
     for (expected, after), (batch, there) in zip(whole[cut:], rest, strict=True):
         assert equal(batch, expected)
@@ -183,7 +183,7 @@ def test_an_epoch_of_the_stream_has_every_pair_once() -> None:
     seen: list[int] = []
     for batch, after in BatchStream(pairs, batch_tokens=59, seed=1, **SYMBOLS):
         seen += (batch.source.ids_BS[:, 0] - 10).tolist()
-        if after == Position(epoch=1):
+        if after == StreamPosition(epoch=1):
             break
     assert sorted(seen) == list(range(43))
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multihead.data.cleaning import ngrams, surface
-from multihead.data.cleaning.lexicon import EXPLAINED, ITERATIONS, Lexicon, Side
-from multihead.data.cleaning.ngrams import ORDER, PRIOR, CharacterModel, Lines
+from multihead.data.cleaning.lexicon import EXPLAINED, ITERATIONS, ConditionalLexicon, Side
+from multihead.data.cleaning.ngrams import ORDER, PRIOR, CharacterModel, LineNgrams
 from multihead.data.cleaning.sample import doubts
 from multihead.data.cleaning.shifts import MOST_ODDS, SWITCH, shifted
 from multihead.data.cleaning.verdicts import REASONS, judge
@@ -241,7 +241,7 @@ def test_the_lexicon_is_that_of_model_1_spelt_out() -> None:
         table = defaultdict(float, {cell: value / (totals[cell[0]] + 1) for cell, value in expected.items()})
     counts = Counter(word for _, second in pairs for word in second)
     unigram = {word: (counts[word] + 1) / (counts.total() + 3) for word in range(3)}
-    gains, shares = Lexicon(source, target).gain(source, target)
+    gains, shares = ConditionalLexicon(source, target).gain(source, target)
     for (first, second), gain, share in zip(pairs, gains, shares, strict=True):
         ratios = []
         for word in second:
@@ -253,7 +253,7 @@ def test_the_lexicon_is_that_of_model_1_spelt_out() -> None:
 
 def test_a_character_model_is_interpolated_counts_without_the_line_itself() -> None:
     texts = ["abab", "abc", "b"]
-    lines = Lines(texts, bits=16)
+    lines = LineNgrams(texts, bits=16)
     every = np.ones(3, dtype=bool)
     counts: Counter[str] = Counter()
     contexts: Counter[str] = Counter()
@@ -298,7 +298,7 @@ def test_near_duplicates_ignore_case_spaces_and_final_punctuation() -> None:
 
 
 def test_buckets_grow_with_the_text_up_to_a_limit() -> None:
-    assert Lines(["a" * 100]).bits < Lines(["a" * 10_000]).bits <= ngrams.MOST_BITS
+    assert LineNgrams(["a" * 100]).bits < LineNgrams(["a" * 10_000]).bits <= ngrams.MOST_BITS
 
 
 def transliterated(pairs: int, seed: int) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from multihead.data import download
-from multihead.data.catalogue import CORPORA, Corpus, CorpusFile, corpus_named, remedy_for_missing
+from multihead.data.catalogue import CORPORA, CatalogueCorpus, CorpusFile, corpus_named, remedy_for_missing
 from multihead.data.download import get
 from multihead.errors import UserError
 
@@ -64,12 +64,12 @@ def publisher(monkeypatch: pytest.MonkeyPatch) -> Iterator[Publisher]:
 
 
 @pytest.fixture
-def corpus(publisher: Publisher) -> Corpus:
+def corpus(publisher: Publisher) -> CatalogueCorpus:
     files = tuple(
         CorpusFile(name, len(body), hashlib.sha256(body).hexdigest()) for name, body in CONTENT.items()
     )
     address = f"http://127.0.0.1:{publisher.server_port}/"
-    return Corpus("toy", "about", "origin", "licence", files, url=address)
+    return CatalogueCorpus("toy", "about", "origin", "licence", files, url=address)
 
 
 def held(folder: Path) -> dict[str, bytes]:
@@ -77,7 +77,7 @@ def held(folder: Path) -> dict[str, bytes]:
 
 
 def test_files_arrive_complete_and_are_not_downloaded_twice(
-    tmp_path: Path, corpus: Corpus, publisher: Publisher
+    tmp_path: Path, corpus: CatalogueCorpus, publisher: Publisher
 ) -> None:
     reported: list[tuple[str, int, int]] = []
     get(corpus, tmp_path / "to", progress=lambda *news: reported.append(news))
@@ -90,7 +90,9 @@ def test_files_arrive_complete_and_are_not_downloaded_twice(
     assert len(publisher.asked) == len(CONTENT)
 
 
-def test_an_interrupted_transfer_is_resumed(tmp_path: Path, corpus: Corpus, publisher: Publisher) -> None:
+def test_an_interrupted_transfer_is_resumed(
+    tmp_path: Path, corpus: CatalogueCorpus, publisher: Publisher
+) -> None:
     publisher.break_off_after = [70_001, 30_011]
     get(corpus, tmp_path)
     assert held(tmp_path) == CONTENT
@@ -98,7 +100,7 @@ def test_an_interrupted_transfer_is_resumed(tmp_path: Path, corpus: Corpus, publ
 
 
 def test_a_later_call_resumes_an_interrupted_transfer(
-    tmp_path: Path, corpus: Corpus, publisher: Publisher
+    tmp_path: Path, corpus: CatalogueCorpus, publisher: Publisher
 ) -> None:
     publisher.break_off_after = [1009] * download.ATTEMPTS
     with pytest.raises(UserError, match=r"lost after 4,036 of 253,259 bytes .* again to resume"):
@@ -110,7 +112,7 @@ def test_a_later_call_resumes_an_interrupted_transfer(
 
 
 def test_a_server_without_ranges_sends_the_whole_file_again(
-    tmp_path: Path, corpus: Corpus, publisher: Publisher
+    tmp_path: Path, corpus: CatalogueCorpus, publisher: Publisher
 ) -> None:
     publisher.ranges = False
     publisher.break_off_after = [70_001]
@@ -118,14 +120,14 @@ def test_a_server_without_ranges_sends_the_whole_file_again(
     assert held(tmp_path) == CONTENT
 
 
-def test_a_stale_part_is_discarded_and_downloaded_again(tmp_path: Path, corpus: Corpus) -> None:
+def test_a_stale_part_is_discarded_and_downloaded_again(tmp_path: Path, corpus: CatalogueCorpus) -> None:
     (tmp_path / "train.de.gz.part").write_bytes(b"of another version")
     get(corpus, tmp_path)
     assert held(tmp_path) == CONTENT
 
 
 def test_a_complete_part_is_renamed_without_a_download(
-    tmp_path: Path, corpus: Corpus, publisher: Publisher
+    tmp_path: Path, corpus: CatalogueCorpus, publisher: Publisher
 ) -> None:
     for name, body in CONTENT.items():
         (tmp_path / f"{name}.part").write_bytes(body)
@@ -136,7 +138,7 @@ def test_a_complete_part_is_renamed_without_a_download(
 
 @pytest.mark.parametrize("more", [b"", b"more"])
 def test_a_part_that_cannot_become_the_file_is_downloaded_again(
-    tmp_path: Path, corpus: Corpus, publisher: Publisher, more: bytes
+    tmp_path: Path, corpus: CatalogueCorpus, publisher: Publisher, more: bytes
 ) -> None:
     whole = CONTENT["train.de.gz"]
     (tmp_path / "train.de.gz.part").write_bytes(b"x" * len(whole) + more)
@@ -146,7 +148,7 @@ def test_a_part_that_cannot_become_the_file_is_downloaded_again(
 
 
 def test_a_part_found_wrong_at_the_last_attempt_is_an_error(
-    tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, corpus: CatalogueCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(download, "ATTEMPTS", 1)
     (tmp_path / "train.de.gz.part").write_bytes(b"of another version")
@@ -157,7 +159,7 @@ def test_a_part_found_wrong_at_the_last_attempt_is_an_error(
 
 @pytest.mark.parametrize("wrong", [b"x" * len(CONTENT["train.en.gz"]), CONTENT["train.en.gz"] + b"more"])
 def test_wrong_contents_are_refused_and_not_kept(
-    tmp_path: Path, corpus: Corpus, publisher: Publisher, wrong: bytes
+    tmp_path: Path, corpus: CatalogueCorpus, publisher: Publisher, wrong: bytes
 ) -> None:
     publisher.content["train.en.gz"] = wrong
     with pytest.raises(UserError, match="SHA-256"):
@@ -166,7 +168,7 @@ def test_wrong_contents_are_refused_and_not_kept(
 
 
 def test_a_missing_page_is_an_error_with_its_url(
-    tmp_path: Path, corpus: Corpus, publisher: Publisher
+    tmp_path: Path, corpus: CatalogueCorpus, publisher: Publisher
 ) -> None:
     del publisher.content["train.de.gz"]
     with pytest.raises(
@@ -176,7 +178,7 @@ def test_a_missing_page_is_an_error_with_its_url(
     assert not held(tmp_path)
 
 
-def test_a_missing_network_is_an_error_with_a_remedy(tmp_path: Path, corpus: Corpus) -> None:
+def test_a_missing_network_is_an_error_with_a_remedy(tmp_path: Path, corpus: CatalogueCorpus) -> None:
     nobody = replace(corpus, url="http://127.0.0.1:1/")
     with pytest.raises(UserError, match=r"Connection refused.*--from FOLDER"):
         get(nobody, tmp_path)
@@ -184,7 +186,7 @@ def test_a_missing_network_is_an_error_with_a_remedy(tmp_path: Path, corpus: Cor
 
 
 def test_a_full_disk_is_an_error_and_leaves_nothing(
-    tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, corpus: CatalogueCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(path: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
@@ -195,13 +197,13 @@ def test_a_full_disk_is_an_error_and_leaves_nothing(
     assert not held(tmp_path)
 
 
-def test_a_folder_that_cannot_be_created_is_an_error(tmp_path: Path, corpus: Corpus) -> None:
+def test_a_folder_that_cannot_be_created_is_an_error(tmp_path: Path, corpus: CatalogueCorpus) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be written"):
         get(corpus, tmp_path / "file" / "to")
 
 
-def test_a_file_of_the_same_name_is_not_overwritten(tmp_path: Path, corpus: Corpus) -> None:
+def test_a_file_of_the_same_name_is_not_overwritten(tmp_path: Path, corpus: CatalogueCorpus) -> None:
     (tmp_path / "train.de.gz").write_bytes(b"mine")
     with pytest.raises(UserError, match="not the file of toy: its SHA-256 differs"):
         get(corpus, tmp_path)
@@ -209,7 +211,7 @@ def test_a_file_of_the_same_name_is_not_overwritten(tmp_path: Path, corpus: Corp
 
 
 def test_files_are_copied_from_a_folder_and_verified(
-    tmp_path: Path, corpus: Corpus, publisher: Publisher
+    tmp_path: Path, corpus: CatalogueCorpus, publisher: Publisher
 ) -> None:
     shelf = tmp_path / "shelf"
     shelf.mkdir()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command_line import Captured, fail, run
 
-from multihead.data.joined_texts import MAJORITY, join
+from multihead.data.joined_texts import MAJORITY, join_texts
 from multihead.errors import UserError
 
 LABELS = ("bad", "good", "middling")
@@ -19,7 +19,7 @@ def texts(count: int) -> list[tuple[str, str]]:
 
 
 def test_a_documents_label_is_that_of_most_of_its_texts() -> None:
-    documents = [*join(texts(3001), 5, 13, 7)]
+    documents = [*join_texts(texts(3001), 5, 13, 7)]
     assert len(documents) > 200
     shares = []
     for label, text in documents:
@@ -33,7 +33,7 @@ def test_a_documents_label_is_that_of_most_of_its_texts() -> None:
 
 
 def test_every_text_is_used_once_and_every_label_equally() -> None:
-    documents = [*join(texts(3001), 5, 13, 7)]
+    documents = [*join_texts(texts(3001), 5, 13, 7)]
     used = Counter(word for _, text in documents for word in text.split())
     assert max(used.values()) == 1
     labels = Counter(label for label, _ in documents)
@@ -41,14 +41,14 @@ def test_every_text_is_used_once_and_every_label_equally() -> None:
 
 
 def test_the_seed_decides() -> None:
-    one, same, other = ([*join(texts(301), 3, 7, seed)] for seed in (5, 5, 6))
+    one, same, other = ([*join_texts(texts(301), 3, 7, seed)] for seed in (5, 5, 6))
     assert one == same
     assert one != other
 
 
 def test_texts_of_one_label_are_refused() -> None:
     with pytest.raises(UserError, match="1 label where texts of two are needed"):
-        next(join([("good", "a"), ("good", "b")], 1, 2, 1))
+        next(join_texts([("good", "a"), ("good", "b")], 1, 2, 1))
 
 
 def nsmc(folder: Path) -> Path:

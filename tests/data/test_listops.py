@@ -68,7 +68,7 @@ RECORDED = ("[MED [SM 5 3 8 3 ] 5 2 6 ]", 5)
 
 
 def test_a_symbol_is_a_character() -> None:
-    one = listops.Example(("[SM", "4", "[MED", "7", "7", "]", "]"), 1)
+    one = listops.ListOpsExample(("[SM", "4", "[MED", "7", "7", "]", "]"), 1)
     assert one.symbols == "S4D77]]"
     assert one.line() == "1\t[SM 4 [MED 7 7 ] ]\tS4D77]]\n"
 

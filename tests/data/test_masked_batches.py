@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from multihead.data.batches import PairList
-from multihead.data.stream import Position
+from multihead.data.stream import StreamPosition
 from multihead.data.text_batches import TextsStream, as_input, labelled, lengths
 from multihead.errors import UserError
 from multihead.tasks.classification import settings as classification
@@ -210,10 +210,10 @@ def test_a_stream_of_texts_resumes_from_a_position(folder: Path) -> None:
     texts = unlabelled(folder)
     used = lengths(texts.train, 41)
 
-    def stream(position: Position) -> TextsStream:
+    def stream(position: StreamPosition) -> TextsStream:
         return TextsStream(used, masked_batches(texts), batch_tokens=211, seed=2, position=position)
 
-    whole = [batch for batch, _ in zip(stream(Position()), range(40), strict=False)]
+    whole = [batch for batch, _ in zip(stream(StreamPosition()), range(40), strict=False)]
     assert whole[17][1].epoch + whole[39][1].epoch > 0
     rest = [batch for batch, _ in zip(stream(whole[17][1]), range(22), strict=False)]
     for (one, place), (other, same) in zip(whole[18:], rest, strict=True):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from multihead.data.stream import Position
+from multihead.data.stream import StreamPosition
 from multihead.errors import UserError
 from multihead.tasks.language import packed
 from multihead.tasks.language.packed import PackedText, pack
@@ -87,7 +87,7 @@ def test_no_files_and_missing_files_are_refused(folder: Path) -> None:
 # --- windows ------------------------------------------------------------------------------------------
 
 
-def stream(length: int = 1009, position: Position = Position(), tokens: int = 47) -> WindowStream:  # noqa: B008
+def stream(length: int = 1009, position: StreamPosition = StreamPosition(), tokens: int = 47) -> WindowStream:  # noqa: B008
     return WindowStream(np.arange(length), context=7, batch_tokens=tokens, seed=3, position=position)
 
 

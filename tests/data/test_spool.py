@@ -14,7 +14,7 @@ from multihead.data import plan, selection, spool
 from multihead.data.hashes import sentence_hash
 from multihead.data.plan import first_of_shuffled, shuffled
 from multihead.data.selection import DROPPED, TRAIN, VALID, select
-from multihead.data.spool import HashSpool, Kept, counts
+from multihead.data.spool import HashSpool, UnmarkedHashes, counts
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings
 
@@ -41,7 +41,7 @@ def test_repeated_hashes_are_found_by_brute_force(folder: Path, values: list[int
         found.extend(values)
         marks = found.repeated().slice(0, len(values)).tolist()
         assert marks == [value in values[:place] for place, value in enumerate(values)]
-        kept = [int(value) for chunk in Kept(found, found.repeated()).chunks() for value in chunk]
+        kept = [int(value) for chunk in UnmarkedHashes(found, found.repeated()).chunks() for value in chunk]
         assert kept == list(dict.fromkeys(values))
         assert len(found) == len(values)
 
@@ -60,7 +60,7 @@ def test_distinct_hashes_are_saved_as_numpy_saves_them(folder: Path, values: lis
 def test_occurrences_are_counted_by_brute_force(folder: Path, values: list[int], asked: list[int]) -> None:
     with HashSpool(folder) as found:
         found.extend(values)
-        counted = counts(Kept(found, None), np.array(asked, dtype=np.uint64)).tolist()
+        counted = counts(UnmarkedHashes(found, None), np.array(asked, dtype=np.uint64)).tolist()
     assert counted == [values.count(value) for value in asked]
 
 

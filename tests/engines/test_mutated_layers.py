@@ -20,7 +20,7 @@ from torch.testing import assert_close
 
 from multihead.apps.export.ctranslate2 import specification, verify
 from multihead.batch import Source
-from multihead.engines.choose import ENGINES, OWN_STEPS, Choice, choose
+from multihead.engines.choose import ENGINES, OWN_STEPS, EngineChoice, choose
 from multihead.errors import UserError
 from multihead.models.transformer import Transformer
 from multihead.nn import DotProductAttention, FeedForward, MultiHeadAttention, PostNorm, PreNorm
@@ -31,7 +31,7 @@ from multihead.nn.residual import Sublayer
 from multihead.nn.score_functions import DotScore, ScoreFunction
 from multihead.nn.ssru import SSRU
 from multihead.search.beam import beam
-from multihead.search.request import Limits
+from multihead.search.request import LengthLimits
 from multihead.system import native
 
 CPU = torch.device("cpu")
@@ -244,7 +244,7 @@ def agrees(made: Transformer, stepper: Any, asked: Source) -> None:
         rtol=1e-3,
         atol=1e-3,
     )
-    limits = Limits(max_length=11)
+    limits = LengthLimits(max_length=11)
     whole = [[BEGIN]] * len(begun)
     ours = beam(made, asked, whole, eos_id=END, beam_size=3, limits=limits)
     theirs = beam(stepper, asked, whole, eos_id=END, beam_size=3, limits=limits)
@@ -276,7 +276,7 @@ def test_the_chosen_engine_agrees_and_the_others_give_their_reasons(variant: str
         assert len(choice.declined) == sum(engine.device == "cpu" for engine in ENGINES)
 
 
-def accepted(variant: str) -> Choice:
+def accepted(variant: str) -> EngineChoice:
     return choose(mutated(variant), CPU, torch.float32)
 
 

@@ -8,7 +8,7 @@ from torch.testing import assert_close
 
 from multihead.engines.native import packed_linear
 from multihead.engines.native.tensors import in_arrays
-from multihead.nn.description import linear
+from multihead.nn.description import describe_linear
 from multihead.system.native import FORMATS
 
 DTYPES = [torch.float32, torch.bfloat16, torch.int8]
@@ -92,7 +92,7 @@ def test_tile_configurations_of_other_libraries_are_restored(dtype: torch.dtype)
 
 def test_several_layers_are_one_product_and_the_first_is_scaled() -> None:
     first, second, x = nn.Linear(13, 7), nn.Linear(13, 5), torch.randn(3, 13)
-    parts = in_arrays((linear(first), linear(second)))
+    parts = in_arrays((describe_linear(first), describe_linear(second)))
     packed = packed_linear.PackedLinear.of("float32", *parts, first=0.5)
     assert_close(
         torch.from_numpy(packed(x.numpy())), torch.cat([first(x) / 2, second(x)], dim=1), rtol=1e-5, atol=1e-5

@@ -17,7 +17,7 @@ from multihead.models.transformer import Transformer
 from multihead.search.beam import beam
 from multihead.search.constraints import Banned
 from multihead.search.hypotheses import Hypothesis
-from multihead.search.request import Limits
+from multihead.search.request import LengthLimits
 
 PAD, BEGIN, END, VOCABULARY = 0, 2, 3, 31
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
@@ -105,7 +105,7 @@ def test_it_finds_the_hypotheses_of_the_stepwise_search(
             alpha=alpha,
             n_best=min(n_best, beam_size),
             stop=stop,
-            limits=Limits(extra, capacity=model.limit and model.limit - 1),
+            limits=LengthLimits(extra, capacity=model.limit and model.limit - 1),
             constraints=[Banned([PAD, BEGIN])],
         )
 
@@ -117,9 +117,9 @@ def test_a_batch_too_large_for_memory_is_split(device: str, monkeypatch: pytest.
     # Memory for twenty sentences: 2 layers, 3 heads, keys and values of 8 floats, 32 * 4 + 16 slots.
     monkeypatch.setattr(search, "_memory", lambda device: 20 * 2 * 3 * 2 * 8 * 4 * (32 * 4 + 16))
     stepper = fixed(model)
-    same(stepper, model, sources(17, 9, device), beam_size=4, limits=Limits(9))
+    same(stepper, model, sources(17, 9, device), beam_size=4, limits=LengthLimits(9))
     assert [key[0] for key in stepper._captured] == [10, 7]
-    same(stepper, model, sources(11, 9, device), beam_size=4, limits=Limits(9))
+    same(stepper, model, sources(11, 9, device), beam_size=4, limits=LengthLimits(9))
     assert [key[0] for key in stepper._captured] == [7, 10, 1]
 
 

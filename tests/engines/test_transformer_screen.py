@@ -13,7 +13,7 @@ from multihead.models.transformer import Transformer
 from multihead.search.beam import beam
 from multihead.search.constraints import Banned
 from multihead.search.greedy import greedy
-from multihead.search.request import Limits
+from multihead.search.request import LengthLimits
 from multihead.system import native
 
 PAD, BEGIN, END, VOCABULARY = 0, 2, 3, 2003
@@ -41,7 +41,7 @@ def found(
     asked = Source(torch.randint(4, 31, (29, 11), generator=generator), lengths)
     given: dict[str, Any] = {
         "eos_id": END,
-        "limits": Limits(max_length=longest),
+        "limits": LengthLimits(max_length=longest),
         "constraints": [Banned([PAD, BEGIN])],
     }
     least, screen.OUTPUTS_PER_K = screen.OUTPUTS_PER_K, 64 if screened else VOCABULARY + 1

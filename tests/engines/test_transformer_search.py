@@ -11,7 +11,7 @@ from multihead.errors import UserError
 from multihead.models.transformer import Transformer
 from multihead.search.beam import beam
 from multihead.search.greedy import greedy
-from multihead.search.request import Limits
+from multihead.search.request import LengthLimits
 from multihead.system import native
 
 pytestmark = pytest.mark.usefixtures("every_level")
@@ -95,7 +95,7 @@ def test_searches_find_the_same() -> None:
     made, asked = model(norm="pre"), source()
     prepared = lay_out(made, torch.float32)
     assert prepared is not None
-    limits = Limits(max_length=29)
+    limits = LengthLimits(max_length=29)
     for search in (greedy, beam):
         expected = search(made, asked, PREFIXES, eos_id=END, limits=limits)
         found = search(prepared, asked, PREFIXES, eos_id=END, limits=limits)

@@ -18,7 +18,7 @@ from multihead.search.beam import beam
 from multihead.search.constraints import Banned, NoRepeatedNgram, at_least
 from multihead.search.greedy import greedy
 from multihead.search.hypotheses import Hypothesis
-from multihead.search.request import BeamRequest, Limits
+from multihead.search.request import BeamRequest, LengthLimits
 
 PAD, BEGIN, END, VOCABULARY = 0, 2, 3, 31
 
@@ -77,7 +77,7 @@ def test_it_finds_the_hypotheses_of_the_steps(
 ) -> None:
     torch.manual_seed(seed)
     model, asked = prepared(norm=norm, positions=positions), sources(sentences, 11)
-    limits = Limits(max_extra=29, max_length=max_length)
+    limits = LengthLimits(max_extra=29, max_length=max_length)
     given: dict[str, Any] = {
         "eos_id": END,
         "alpha": alpha,
@@ -101,7 +101,12 @@ def test_in_every_format_and_with_threads(dtype: torch.dtype, threads: int) -> N
     torch.set_num_threads(threads)
     try:
         model, asked = prepared(dtype, d_model=64, num_layers=3), sources(37, 17)
-        given: dict[str, Any] = {"eos_id": END, "beam_size": 3, "n_best": 3, "limits": Limits(max_extra=70)}
+        given: dict[str, Any] = {
+            "eos_id": END,
+            "beam_size": 3,
+            "n_best": 3,
+            "limits": LengthLimits(max_extra=70),
+        }
         begun = [[BEGIN]] * 37
         found, expected = (beam(each, asked, begun, **given) for each in (model, OneByOne(model)))
     finally:
@@ -118,13 +123,13 @@ def test_constraints_on_what_is_written(dtype: torch.dtype, ngram: int, least: i
         "eos_id": END,
         "beam_size": size,
         "n_best": size,
-        "limits": Limits(max_extra=23, min_length=least),
+        "limits": LengthLimits(max_extra=23, min_length=least),
         "constraints": [Banned([PAD, BEGIN]), *([NoRepeatedNgram(ngram)] if ngram else [])],
     }
     begun = [[BEGIN]] * 7
     found, expected = (beam(each, asked, begun, **given) for each in (model, OneByOne(model)))
     assert outputs_of(found) == outputs_of(expected)
-    free = {"limits": Limits(max_extra=23), "constraints": given["constraints"][:1]}
+    free = {"limits": LengthLimits(max_extra=23), "constraints": given["constraints"][:1]}
     plain = beam(model, asked, begun, **{**given, **free})
     short = any(len(one.tokens) < least for some in plain for one in some)
     assert (outputs_of(found) == outputs_of(plain)) == (ngram in (0, 70) and not short)
@@ -142,7 +147,7 @@ def test_a_sentence_does_not_depend_on_the_rest_of_its_batch() -> None:
 
 def test_learned_positions_are_read_to_the_last_and_no_further() -> None:
     model, asked = prepared(positions="learned", max_positions=13), sources(5, 12)
-    limits = Limits(capacity=12)
+    limits = LengthLimits(capacity=12)
     given: dict[str, Any] = {"eos_id": END, "limits": limits, "constraints": [Banned([PAD, BEGIN])]}
     found, expected = (beam(each, asked, [[BEGIN]] * 5, **given) for each in (model, OneByOne(model)))
     assert outputs_of(found) == outputs_of(expected)
@@ -150,7 +155,7 @@ def test_learned_positions_are_read_to_the_last_and_no_further() -> None:
 
 def test_a_model_that_never_ends_is_cut_and_marked() -> None:
     ((one,),) = beam(
-        with_bias(END, -50.0), sources(1, 3), [[BEGIN]], eos_id=END, limits=Limits(max_length=11)
+        with_bias(END, -50.0), sources(1, 3), [[BEGIN]], eos_id=END, limits=LengthLimits(max_length=11)
     )
     assert len(one.tokens) == 11
     assert not one.finished
@@ -193,7 +198,7 @@ def test_other_requests_are_left_to_the_steps(monkeypatch: pytest.MonkeyPatch) -
     beam(model, asked, [[BEGIN, 7], [BEGIN]], eos_id=END)
     beam(model, asked, begun, eos_id=END, constraints=[NoRepeatedNgram(2), NoRepeatedNgram(3)])
     beam(model, asked, begun, eos_id=END, constraints=[at_least(3, END)])
-    beam(model, asked, begun, eos_id=END, constraints=[Banned([END])], limits=Limits(max_length=5))
+    beam(model, asked, begun, eos_id=END, constraints=[Banned([END])], limits=LengthLimits(max_length=5))
     beam(model, asked, begun, eos_id=END, observer=lambda branches: None)
     assert len(searched) == 1
     wide = beam(model, asked, begun, eos_id=END, beam_size=65)
@@ -212,7 +217,7 @@ def test_the_arguments_are_not_modified() -> None:
 @pytest.mark.parametrize("alpha", [80.0, -9.5])
 def test_search_ends_under_an_extreme_length_penalty(alpha: float) -> None:
     one, asked = prepared(), sources(7, 11)
-    given: dict[str, Any] = {"eos_id": END, "alpha": alpha, "limits": Limits(max_length=20)}
+    given: dict[str, Any] = {"eos_id": END, "alpha": alpha, "limits": LengthLimits(max_length=20)}
     found = beam(one, asked, [[BEGIN]] * 7, beam_size=3, **given)
     assert [len(hypotheses) for hypotheses in found] == [1] * 7
     stepwise = beam(OneByOne(one), asked, [[BEGIN]] * 7, beam_size=3, **given)
@@ -221,7 +226,7 @@ def test_search_ends_under_an_extreme_length_penalty(alpha: float) -> None:
 
 def test_a_search_past_the_learned_positions_is_an_error() -> None:
     one, asked = prepared(positions="learned", max_positions=12), sources(3, 11)
-    never, limits = [Banned([PAD, BEGIN, END])], Limits(max_length=40)
+    never, limits = [Banned([PAD, BEGIN, END])], LengthLimits(max_length=40)
     for stepper in (one, OneByOne(one)):
         with pytest.raises(ValueError, match="position 13 is beyond the 12"):
             beam(stepper, asked, [[BEGIN]] * 3, eos_id=END, constraints=never, limits=limits)

@@ -22,7 +22,7 @@ from multihead.nn.description import describe
 from multihead.search.beam import beam
 from multihead.search.constraints import Banned
 from multihead.search.greedy import greedy
-from multihead.search.request import Limits
+from multihead.search.request import LengthLimits
 
 PAD, BEGIN, END, VOCABULARY = 0, 2, 3, 31
 
@@ -53,7 +53,7 @@ def test_whole_searches_find_what_the_model_finds(
     assert isinstance(prepared, LaidOutTransformer)
     wanted: dict[str, Any] = {
         "eos_id": END,
-        "limits": Limits(max_extra=0, max_length=41),
+        "limits": LengthLimits(max_extra=0, max_length=41),
         "constraints": [Banned([PAD, BEGIN])],
     }
     begun = [[BEGIN]] * 7
@@ -76,7 +76,7 @@ def test_a_window_wider_than_the_text_changes_no_token(dtype: torch.dtype) -> No
     made = noisy_transformer(0.2, window=201)
     free = noisy_transformer(0.2)
     free.load_state_dict(made.state_dict())
-    asked, limits = sources(23, 89), Limits(max_length=47)
+    asked, limits = sources(23, 89), LengthLimits(max_length=47)
     found, expected = (
         beam(lay_out(each, dtype), asked, [[BEGIN]] * 23, eos_id=END, limits=limits) for each in (made, free)
     )
@@ -109,7 +109,7 @@ def test_slots_that_left_the_window_are_freed(monkeypatch: pytest.MonkeyPatch, b
     monkeypatch.setattr(NativeDecoder, "beam", noted)
     torch.manual_seed(3)
     made = lay_out(noisy_transformer(0.2, window=7, output_bias=True), torch.float32)
-    limits = Limits(max_length=397, min_length=397)
+    limits = LengthLimits(max_length=397, min_length=397)
     (found,) = beam(made, sources(1, 5), [[BEGIN]], eos_id=END, beam_size=beam_size, limits=limits)
     assert len(found[0].tokens) == 397
     assert max(slots) < 97 * beam_size

@@ -17,7 +17,7 @@ from multihead.nn.losses import objective
 from multihead.search.beam import beam
 from multihead.search.greedy import greedy
 from multihead.search.hypotheses import Hypothesis
-from multihead.search.request import Limits
+from multihead.search.request import LengthLimits
 
 PAD, UNKNOWN, BEGIN, END = 0, 1, 2, 3
 VOCABULARY = 41
@@ -88,7 +88,7 @@ def searched(translator: Any, batch: list[list[int]], **settings: Any) -> list[A
 
 
 LONGEST = 23
-LIMITS = Limits(max_length=LONGEST)
+LIMITS = LengthLimits(max_length=LONGEST)
 VARIANTS: dict[str, dict[str, object]] = {
     "as published": {},
     "pre-norm": {"norm": "pre"},

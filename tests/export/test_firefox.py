@@ -13,12 +13,12 @@ import pytest
 import torch
 
 from multihead.apps.export import manifest
-from multihead.apps.export.firefox import Report, binary, export
+from multihead.apps.export.firefox import VerificationReport, binary, export
 from multihead.apps.export.firefox.binary import Quantized
 from multihead.apps.export.firefox.exporting import FLOAT, INT8, VOCABULARY
-from multihead.apps.export.firefox.parameters import Vocabulary
+from multihead.apps.export.firefox.parameters import FirefoxVocabulary
 from multihead.apps.export.firefox.quantisation import saturation
-from multihead.apps.export.firefox.reference import EOS, Reference, longest_output
+from multihead.apps.export.firefox.reference import EOS, FirefoxReference, longest_output
 from multihead.batch import PairBatch, Source
 from multihead.errors import UserError
 from multihead.models.transformer import Settings, Transformer
@@ -92,20 +92,20 @@ def run_of(model: Transformer, tokenizer: Tokenizer, **given: object) -> Run:
 
 
 @pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Tokenizer, Report]:
+def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Tokenizer, VerificationReport]:
     folder = tmp_path_factory.mktemp("export") / "firefox"
     tokenizer = vocabulary()
     report = export(run_of(student(tokenizer), tokenizer), folder, lines(101, seed=1000))
     return folder, tokenizer, report
 
 
-def reference(folder: Path, name: str) -> Reference:
+def reference(folder: Path, name: str) -> FirefoxReference:
     items, _ = binary.read((folder / name).read_bytes())
-    return Reference(items, LAYERS, HEADS)
+    return FirefoxReference(items, LAYERS, HEADS)
 
 
 def ours(folder: Path, name: str, tokenizer: Tokenizer, texts: list[str]) -> list[str]:
-    vocabulary, model = Vocabulary.of(tokenizer), reference(folder, name)
+    vocabulary, model = FirefoxVocabulary.of(tokenizer), reference(folder, name)
     order, places = vocabulary.order, vocabulary.places
     found = []
     for text in texts:
@@ -122,7 +122,7 @@ def ours(folder: Path, name: str, tokenizer: Tokenizer, texts: list[str]) -> lis
 
 
 def test_the_float_file_gives_the_tokens_of_the_models_own_steps(
-    exported: tuple[Path, Tokenizer, Report],
+    exported: tuple[Path, Tokenizer, VerificationReport],
 ) -> None:
     _, _, report = exported
     assert report.sentences == 101
@@ -253,11 +253,11 @@ def test_saturation_is_counted_as_pairs_of_products_add_up() -> None:
 
 
 def test_the_vocabulary_is_a_multiple_of_eight_and_has_the_models_ids(
-    exported: tuple[Path, Tokenizer, Report],
+    exported: tuple[Path, Tokenizer, VerificationReport],
 ) -> None:
     sentencepiece = pytest.importorskip("sentencepiece", reason="the optional sentencepiece is not installed")
     folder, tokenizer, _ = exported
-    order = Vocabulary.of(tokenizer).order
+    order = FirefoxVocabulary.of(tokenizer).order
     assert len(order) % 8 == 0
     theirs = sentencepiece.SentencePieceProcessor(model_proto=(folder / VOCABULARY).read_bytes())
     assert theirs.get_piece_size() == len(order)
@@ -265,7 +265,9 @@ def test_the_vocabulary_is_a_multiple_of_eight_and_has_the_models_ids(
         assert [order[number] for number in theirs.encode(text)] == tokenizer.encode(text)
 
 
-def test_a_damaged_export_is_found(exported: tuple[Path, Tokenizer, Report], tmp_path: Path) -> None:
+def test_a_damaged_export_is_found(
+    exported: tuple[Path, Tokenizer, VerificationReport], tmp_path: Path
+) -> None:
     folder, _, _ = exported
     assert manifest.faults(folder) == {}
     copy = tmp_path / "copy"
@@ -288,13 +290,13 @@ def test_a_damaged_export_is_found(exported: tuple[Path, Tokenizer, Report], tmp
 
 
 @pytest.mark.parametrize("cut", [0, 7, 16, 400, -1, -300])
-def test_a_model_cut_short_is_refused(exported: tuple[Path, Tokenizer, Report], cut: int) -> None:
+def test_a_model_cut_short_is_refused(exported: tuple[Path, Tokenizer, VerificationReport], cut: int) -> None:
     folder, _, _ = exported
     with pytest.raises(UserError, match="not a whole model"):
         binary.read((folder / FLOAT).read_bytes()[:cut])
 
 
-def test_the_manifest_records_what_was_verified(exported: tuple[Path, Tokenizer, Report]) -> None:
+def test_the_manifest_records_what_was_verified(exported: tuple[Path, Tokenizer, VerificationReport]) -> None:
     folder, _, report = exported
     content = json.loads((folder / manifest.NAME).read_text(encoding="utf-8"))
     assert content["target"] == "firefox"
@@ -327,13 +329,15 @@ def firefox(folder: Path, name: str, texts: list[str]) -> list[str]:
     return [translator.translate(text) for text in texts]
 
 
-def test_firefox_gives_our_tokens_in_float(exported: tuple[Path, Tokenizer, Report]) -> None:
+def test_firefox_gives_our_tokens_in_float(exported: tuple[Path, Tokenizer, VerificationReport]) -> None:
     folder, tokenizer, _ = exported
     texts = lines(211, seed=2000)
     assert firefox(folder, FLOAT, texts) == ours(folder, FLOAT, tokenizer, texts)
 
 
-def test_firefox_gives_the_integer_references_tokens(exported: tuple[Path, Tokenizer, Report]) -> None:
+def test_firefox_gives_the_integer_references_tokens(
+    exported: tuple[Path, Tokenizer, VerificationReport],
+) -> None:
     folder, tokenizer, _ = exported
     texts = lines(211, seed=2000)
     expected = ours(folder, INT8, tokenizer, texts)
@@ -344,7 +348,9 @@ def test_firefox_gives_the_integer_references_tokens(exported: tuple[Path, Token
 # --- Marian itself, as WebAssembly --------------------------------------------------------------------
 
 
-def test_marian_gives_the_integer_references_tokens(exported: tuple[Path, Tokenizer, Report]) -> None:
+def test_marian_gives_the_integer_references_tokens(
+    exported: tuple[Path, Tokenizer, VerificationReport],
+) -> None:
     folder, tokenizer, _ = exported
     package = os.environ.get("BERGAMOT_TRANSLATOR", "")
     if not package or not shutil.which("node"):

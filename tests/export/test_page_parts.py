@@ -20,7 +20,7 @@ from tokenizers import Tokenizer as Library
 
 from multihead.apps.export.page import PageParts
 from multihead.apps.export.page.exporting import ENGINE
-from multihead.apps.export.page.reference import LEVEL, Reference
+from multihead.apps.export.page.reference import LEVEL, PageReference
 from multihead.batch import PairBatch, Source
 from multihead.errors import UserError
 from multihead.inspect.maps import record
@@ -29,7 +29,7 @@ from multihead.nn import DecoderLayer
 from multihead.nn.description import EncoderDecoderSpec, describe
 from multihead.nn.feed_forward import FeedForward
 from multihead.recipe.settings import SearchSettings
-from multihead.search.request import Limits
+from multihead.search.request import LengthLimits
 from multihead.system import native
 from multihead.text.tokenizer import Tokenizer
 
@@ -71,9 +71,9 @@ def test_the_page_writes_the_tokens_of_the_native_baseline(
     made = page_parts(model, tokenizer, exact=exact)
     described = describe(model, EncoderDecoderSpec)
     dtype = torch.float32 if exact else torch.int8
-    reference = Reference(described, dtype, (tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id))
+    reference = PageReference(described, dtype, (tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id))
     sources = [tokenizer.encode(line) for line in lines(SENTENCES, seed=77)]
-    limits = Limits(made.facts["max_extra"], 0, 0, made.facts["limit"])
+    limits = LengthLimits(made.facts["max_extra"], 0, 0, made.facts["limit"])
     widths = (1, 4)
     answers = in_node(
         made,

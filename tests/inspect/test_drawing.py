@@ -9,7 +9,7 @@ import small_models
 from PIL import Image
 
 from multihead.errors import UserError
-from multihead.inspect.maps import Choice
+from multihead.inspect.maps import AlignmentHead
 from multihead.inspect.page import PageOptions
 from multihead.tasks.drawing import page as drawing_page
 from multihead.tasks.drawing.attention import inspect_drawing
@@ -73,14 +73,14 @@ def test_all_weights_are_exported_and_a_missing_layer_is_a_user_error() -> None:
     assert np.array(listed["looks"][2]["heads"]).shape == (3, N, 6)
     assert np.array(listed["attention"][0]["weights"]).shape == (3, TEXT + N, TEXT + N)
     with pytest.raises(UserError, match="there is no layer 4"):
-        explore_drawing(inspection, PageOptions(choice=Choice(layer=4)))
+        explore_drawing(inspection, PageOptions(choice=AlignmentHead(layer=4)))
 
 
 def test_layers_beyond_the_size_limit_are_omitted_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     image_generator = small_models.image_generator()
     inspection = inspect_drawing(image_generator, CAPTION)
     monkeypatch.setattr(drawing_page, "MAX_BYTES", 2 * 3 * N * 6 * 4 // 3 + 1)
-    content = explore_drawing(inspection, PageOptions(choice=Choice(layer=3))).content
+    content = explore_drawing(inspection, PageOptions(choice=AlignmentHead(layer=3))).content
     assert [layer["layer"] for layer in content["picture"]["layers"]] == [1, 2]
     assert ["attention to the caption in layers {} to {}", 3, 3] in content["omitted"]
     assert content["start"]["layer"] == 2

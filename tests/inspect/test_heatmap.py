@@ -13,17 +13,17 @@ import pytest
 from multihead.errors import UserError
 from multihead.inspect import figures, fonts, heatmap
 from multihead.inspect.figures import visible
-from multihead.inspect.maps import Alignment, Token
+from multihead.inspect.maps import Alignment, TokenLabel
 from multihead.inspect.maps.alignment import CAUTION
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOW = "Attention over the source, layer 2 of 3, mean of 5 heads."
 
 
-def tokens(words: str) -> tuple[Token, ...]:
+def tokens(words: str) -> tuple[TokenLabel, ...]:
     """Return tokens: subwords joined by "+" form a word."""
     return tuple(
-        Token(piece, number) for number, word in enumerate(words.split(" ")) for piece in word.split("+")
+        TokenLabel(piece, number) for number, word in enumerate(words.split(" ")) for piece in word.split("+")
     )
 
 

@@ -10,7 +10,7 @@ from PIL import Image
 from small_models import image_classifier
 
 from multihead.errors import UserError
-from multihead.inspect.maps import Choice
+from multihead.inspect.maps import AlignmentHead
 from multihead.inspect.page import PageOptions, make_page
 from multihead.tasks.pictures.attention import inspect_image
 from multihead.tasks.pictures.page import explore_image, patch_distances
@@ -65,7 +65,7 @@ def test_the_page_contains_the_image_and_every_map(picture: Path) -> None:
     classifier = image_classifier()
     inspection = inspect_image(classifier, picture)
     explored = explore_image(
-        inspection, classifier.model, PageOptions(name="<script>run", choice=Choice(2, 1))
+        inspection, classifier.model, PageOptions(name="<script>run", choice=AlignmentHead(2, 1))
     )
     content = explored.content
     assert content["start"]["overlay"] == "head"
@@ -83,4 +83,4 @@ def test_the_page_contains_the_image_and_every_map(picture: Path) -> None:
     cosines = np.frombuffer(base64.b64decode(near["data"]), np.int8).reshape(25, 25) * near["unit"]
     np.testing.assert_allclose(cosines, unit_Pd @ unit_Pd.T, atol=0.005)
     with pytest.raises(UserError, match="there is no layer 4"):
-        explore_image(inspection, classifier.model, PageOptions(choice=Choice(layer=4)))
+        explore_image(inspection, classifier.model, PageOptions(choice=AlignmentHead(layer=4)))

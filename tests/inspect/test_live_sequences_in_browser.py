@@ -13,7 +13,7 @@ from live_sequences import NAMES, classifier, masked, masked_page, picture_page,
 from PIL import Image
 
 from multihead.apps.export.page import PageParts
-from multihead.inspect.live import Blocks, assemble
+from multihead.inspect.live import PageBlocks, assemble
 from multihead.tasks.masked.mask_filler import MaskFiller
 from multihead.tasks.pictures.picture_classifier import PictureClassifier
 
@@ -27,7 +27,9 @@ class Opened:
     """A page in the browser, and what it did: messages of errors, and addresses it asked for."""
 
     def __init__(self, browser: Any, made: PageParts, folder: Path, **facts: Any) -> None:
-        blocks = Blocks(made.engine, made.weights, made.vocabularies, {**made.facts, **facts}, made.scripts)
+        blocks = PageBlocks(
+            made.engine, made.weights, made.vocabularies, {**made.facts, **facts}, made.scripts
+        )
         assemble("small", blocks).save(folder / "page.html")
         self.page = browser.new_page()
         self.faults: list[str] = []

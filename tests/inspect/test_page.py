@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from small_translators import HOSTILE, hostile, small_translator
 
 from multihead.errors import UserError
-from multihead.inspect.maps import Choice
+from multihead.inspect.maps import AlignmentHead
 from multihead.inspect.page import equation, html, make_page, packing
 from multihead.inspect.page.limits import MAX_TOKENS
 from multihead.tasks.translation import page as translation
@@ -117,7 +117,7 @@ def test_the_chosen_head_is_embedded_first_and_others_as_far_as_there_is_room(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def heads(**options: Any) -> tuple[list[tuple[str, int, int]], int]:
-        content = explore(translator, "zwei Hunde", choice=Choice(2, 3), **options).content
+        content = explore(translator, "zwei Hunde", choice=AlignmentHead(2, 3), **options).content
         order = [(one["kind"], one["layer"], one["head"]) for one in content["numbers"]]
         return order, content["numbers_left_out"]
 
@@ -153,8 +153,8 @@ def test_an_empty_translation_can_be_shown(translator: Translator) -> None:
     assert explore(translator, "zwei Hunde", "").content["hypotheses"][0]["text"] == ""
 
 
-@pytest.mark.parametrize("choice", [Choice(layer=7), Choice(head=4)])
-def test_a_missing_layer_or_head_is_a_user_error(translator: Translator, choice: Choice) -> None:
+@pytest.mark.parametrize("choice", [AlignmentHead(layer=7), AlignmentHead(head=4)])
+def test_a_missing_layer_or_head_is_a_user_error(translator: Translator, choice: AlignmentHead) -> None:
     with pytest.raises(UserError, match="there is no"):
         explore(translator, "zwei", choice=choice)
 

@@ -13,7 +13,7 @@ import pytest
 from browser import PageInBrowser, open_browser
 from small_translators import HOSTILE, hostile, recurrent_translator, small_translator
 
-from multihead.inspect.maps import Choice, align
+from multihead.inspect.maps import AlignmentHead, align
 from multihead.tasks.translation.page import Exploration, explore
 
 
@@ -58,7 +58,7 @@ def test_every_tab_opens_and_the_footer_has_the_caution(shown: PageInBrowser) ->
 def test_the_alignment_equals_pythons(shown: PageInBrowser, explored: Exploration) -> None:
     recording = explored.recordings[0]
 
-    def same(choice: Choice, *, words: bool, specials: bool) -> None:
+    def same(choice: AlignmentHead, *, words: bool, specials: bool) -> None:
         exported = json.loads(shown.export("alignment", "JSON"))
         made = align(
             recording.records,
@@ -72,15 +72,15 @@ def test_the_alignment_equals_pythons(shown: PageInBrowser, explored: Exploratio
         assert exported["columns"] == [token.text for token in made.source]
         np.testing.assert_allclose(exported["weights"], made.matrix_TS, atol=0.01)
 
-    same(Choice(), words=False, specials=False)
+    same(AlignmentHead(), words=False, specials=False)
     shown.choose("Layer", "2")
     shown.choose("Head", "max")
-    same(Choice(2, None, "max"), words=False, specials=False)
+    same(AlignmentHead(2, None, "max"), words=False, specials=False)
     shown.choose("Head", "3")
     shown.switch("Whole words")
-    same(Choice(2, 3), words=True, specials=False)
+    same(AlignmentHead(2, 3), words=True, specials=False)
     shown.switch("Special symbols")
-    same(Choice(2, 3), words=True, specials=True)
+    same(AlignmentHead(2, 3), words=True, specials=True)
     assert "layer 2 of 2" in shown.page.inner_text("figcaption")
     assert "head 3 of 3" in shown.page.inner_text("figcaption")
 

@@ -11,12 +11,12 @@ from reports import a_comparison, hostile_comparison
 from small_translators import HOSTILE
 
 from multihead.inspect.maps import Alignment
-from multihead.inspect.maps.tokens import Token
+from multihead.inspect.maps.tokens import TokenLabel
 from multihead.inspect.report import compare_page
 from multihead.inspect.report.curves import of_one, overlaid
 from multihead.inspect.report.lines import COLOURS, MAX_POINTS, Series, colour, line_chart
 from multihead.inspect.report.maps import alignment_map
-from multihead.inspect.report.markup import Markup, join, tag
+from multihead.inspect.report.markup import SafeHtml, join, tag
 from multihead.inspect.report.samples import samples_card, translations
 from multihead.inspect.report.sentences import marked
 
@@ -145,7 +145,7 @@ def test_there_is_a_curve_for_every_logged_metric_and_no_other() -> None:
 
 
 def test_a_map_has_a_cell_for_each_visible_weight() -> None:
-    tokens = tuple(Token(text, i) for i, text in enumerate(HOSTILE))
+    tokens = tuple(TokenLabel(text, i) for i, text in enumerate(HOSTILE))
     matrix = np.zeros((3, 5), dtype=np.float32)
     matrix[0, 1], matrix[1, 4], matrix[2, 0] = 1, 0.25, 0.001
     drawn = alignment_map(Alignment(matrix, tokens[:3], tokens, "how"), "a map")
@@ -156,8 +156,8 @@ def test_a_map_has_a_cell_for_each_visible_weight() -> None:
 
 def test_slanted_column_labels_fit_into_the_map() -> None:
     def width(*columns: str) -> int:
-        tokens = tuple(Token(text, i) for i, text in enumerate(columns))
-        alignment = Alignment(np.ones((1, 2), np.float32), (Token("a", 0),), tokens, "how")
+        tokens = tuple(TokenLabel(text, i) for i, text in enumerate(columns))
+        alignment = Alignment(np.ones((1, 2), np.float32), (TokenLabel("a", 0),), tokens, "how")
         return max(map(int, re.findall(r' width="(\d+)"', alignment_map(alignment, "a map"))))
 
     assert width("a", ".") < width("Instrument", ".") < width("a", "Instrument")
@@ -184,7 +184,7 @@ def test_samples_other_than_translations_are_shown_verbatim() -> None:
     card = samples_card([(5, "To be <or>\n\tnot"), (9, "that is")])
     assert "To be &lt;or&gt;\n" in card
     assert card.count("<details") == 2
-    assert samples_card([]) == Markup()
+    assert samples_card([]) == SafeHtml()
 
 
 def test_a_report_is_saved_to_a_file(tmp_path: Path) -> None:

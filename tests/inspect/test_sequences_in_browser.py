@@ -14,7 +14,7 @@ from PIL import Image
 from small_translators import HOSTILE
 
 from multihead.inspect.maps import align_self
-from multihead.inspect.maps.alignment import Choice
+from multihead.inspect.maps.alignment import AlignmentHead
 from multihead.inspect.page import PageOptions, SequenceExploration, explore_text
 from multihead.inspect.page.kinds import BIDIRECTIONAL, CAUSAL
 from multihead.inspect.text_inspection import TextInspection
@@ -77,7 +77,7 @@ def an_image_page(folder: Path) -> tuple[ImageInspection, SequenceExploration]:
 def test_a_language_models_page_shows_every_head_and_the_self_alignment(show: Opened) -> None:
     generator = small_models.gpt_generator()
     inspection = inspect_text(generator, "the king said that the king")
-    shown = show(page_of(inspection, generator, CAUSAL, PageOptions(choice=Choice(2, 3))))
+    shown = show(page_of(inspection, generator, CAUSAL, PageOptions(choice=AlignmentHead(2, 3))))
     tabs = ["Model", "Attention", "Sentence", "Predictions", "Embeddings", "Step by step"]
     assert titles(shown) == tabs
     shown.tab("heads")
@@ -85,12 +85,12 @@ def test_a_language_models_page_shows_every_head_and_the_self_alignment(show: Op
     assert shown.page.locator("[data-masked]").count() == 27 * 26 // 2
     shown.page.click('[data-head="1.2"]')
     exported = json.loads(shown.export("heads-layer-1-head-2", "JSON"))
-    made = align_self(inspection.records, inspection.tokens, choice=Choice(1, 2))
+    made = align_self(inspection.records, inspection.tokens, choice=AlignmentHead(1, 2))
     np.testing.assert_allclose(exported["weights"], made.matrix_TS, atol=0.01)
     shown.tab("sentence")
     shown.switch("Whole words")
     exported = json.loads(shown.export("sentence", "JSON"))
-    made = align_self(inspection.records, inspection.tokens, choice=Choice(2, 3), words=True)
+    made = align_self(inspection.records, inspection.tokens, choice=AlignmentHead(2, 3), words=True)
     assert exported["rows"] == exported["columns"] == [token.text for token in made.source]
     np.testing.assert_allclose(exported["weights"], made.matrix_TS, atol=0.01)
     shown.page.focus('[data-word="query-4"]')
@@ -177,7 +177,7 @@ def test_overlays_have_an_opacity_and_are_exported(show: Opened, tmp_path: Path)
 def test_caption_overlays_equal_pythons(show: Opened) -> None:
     image_generator = small_models.image_generator()
     inspection = inspect_drawing(image_generator, "a large green circle")
-    shown = show(explore_drawing(inspection, PageOptions(choice=Choice(layer=2))))
+    shown = show(explore_drawing(inspection, PageOptions(choice=AlignmentHead(layer=2))))
     assert titles(shown) == ["Model", "Overlay", "All positions", "Step by step"]
     shown.tab("picture")
     shown.choose("Head", "2")

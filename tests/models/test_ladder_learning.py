@@ -15,7 +15,7 @@ from multihead.inspect.maps import record
 from multihead.nn.losses import objective
 from multihead.recipe import model_kinds
 from multihead.search.beam import beam
-from multihead.search.request import Limits
+from multihead.search.request import LengthLimits
 
 LETTERS, LONGEST, UNSEEN, BATCH = 5, 5, 211, 61
 V = FIRST + LETTERS
@@ -75,7 +75,7 @@ def test_unseen_strings_come_out_backwards(name: str) -> None:
         [[BOS]] * UNSEEN,
         eos_id=EOS,
         beam_size=3,
-        limits=Limits(max_extra=3),
+        limits=LengthLimits(max_extra=3),
     )
     right = [list(best.tokens) == source[::-1] for (best,), source in zip(found, unseen, strict=True)]
     assert sum(right) >= 0.95 * UNSEEN

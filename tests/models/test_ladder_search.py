@@ -12,13 +12,13 @@ from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.search.beam import beam
 from multihead.search.ensemble import Ensemble
 from multihead.search.hypotheses import Hypothesis
-from multihead.search.request import Limits
+from multihead.search.request import LengthLimits
 from multihead.tasks.translation.lines import Translator
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 
 BOS, EOS = 2, 3
-LIMITS = Limits(max_extra=3)
+LIMITS = LengthLimits(max_extra=3)
 
 
 def some_source(sentences: int = 7) -> Source:

@@ -18,7 +18,7 @@ from multihead.models.transformer import Settings, Transformer
 from multihead.nn import DecoderLayer, EncoderLayer, MultiHeadAttention
 from multihead.nn.positions import sinusoids
 from multihead.search.greedy import greedy
-from multihead.search.request import Limits
+from multihead.search.request import LengthLimits
 
 B, V, D, D_FF, H, LAYERS, DECODER_LAYERS, LONGEST = 37, 29, 42, 53, 3, 3, 2, 31
 PAD, BOS, EOS = 0, 2, 3
@@ -157,7 +157,7 @@ def test_greedy_search_equals_theirs(norm: str) -> None:
     for row in written[:, 1:].tolist():
         end = row.index(EOS) if EOS in row else len(row)
         expected.append(tuple(row[:end]))
-    found = greedy(ours, source, [[BOS]] * B, eos_id=EOS, limits=Limits(max_length=longest))
+    found = greedy(ours, source, [[BOS]] * B, eos_id=EOS, limits=LengthLimits(max_length=longest))
     assert [best.tokens[:longest] for (best,) in found] == expected
     assert len(set(expected)) > 2
 

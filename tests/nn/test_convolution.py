@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
-from multihead.nn.convolution import GatedConvolution, linear
+from multihead.nn.convolution import GatedConvolution, scaled_linear
 
 B, N, D = 3, 11, 7
 
@@ -57,13 +57,13 @@ def test_dropout_is_not_applied_twice_to_the_past() -> None:
 
 @pytest.mark.parametrize("normalised", [False, True])
 def test_a_linear_layer_is_initialised_with_the_papers_variance(normalised: bool) -> None:
-    layer = linear(211, 199, gain=4, dropout=0.25, normalised=normalised)
+    layer = scaled_linear(211, 199, gain=4, dropout=0.25, normalised=normalised)
     assert layer.weight.var().item() == pytest.approx(4 * 0.75 / 211, rel=0.05)
     assert not layer.bias.any()
 
 
 def test_a_normalised_matrix_is_direction_times_length() -> None:
-    layer = linear(5, 3, normalised=True)
+    layer = scaled_linear(5, 3, normalised=True)
     g, v = (parameter for name, parameter in layer.named_parameters() if name != "bias")
     assert {tuple(g.shape), tuple(v.shape)} == {(3, 1), (3, 5)}
     assert_close(layer.weight, g * v / v.norm(dim=1, keepdim=True))

@@ -8,20 +8,20 @@ from torch.testing import assert_close
 
 from multihead.errors import UserError
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
-from multihead.nn.losses import Term, objective, smoothed_cross_entropy, validated
+from multihead.nn.losses import LossTerm, objective, smoothed_cross_entropy, validated
 
 
 def test_the_objective_is_the_weighted_sum_of_means() -> None:
     loss = {
-        "words": Term(2.0, torch.tensor(10.0), per="tokens"),
-        "lengths": Term(0.5, torch.tensor(6.0), per="sentences"),
+        "words": LossTerm(2.0, torch.tensor(10.0), per="tokens"),
+        "lengths": LossTerm(0.5, torch.tensor(6.0), per="sentences"),
     }
     assert_close(objective(loss, {"tokens": 5, "sentences": 3}), torch.tensor(2 * 10 / 5 + 0.5 * 6 / 3))
 
 
 def test_a_term_of_weight_zero_is_a_metric_and_may_be_anything() -> None:
     x = torch.tensor(3.0, requires_grad=True)
-    loss = {"loss": Term(1.0, x, per="tokens"), "metric": Term(0.0, x * torch.nan, per="pictures")}
+    loss = {"loss": LossTerm(1.0, x, per="tokens"), "metric": LossTerm(0.0, x * torch.nan, per="pictures")}
     found = objective(loss, {"tokens": 2})
     found.backward()  # type: ignore[no-untyped-call]
     assert_close(found.detach(), torch.tensor(1.5))
@@ -42,8 +42,8 @@ def test_ties_count_as_correct_as_in_the_fused_loss() -> None:
         (torch.tensor(1.0), "the model returns a Tensor"),
         ({}, "the model returns none"),
         ({"loss": torch.tensor(1.0)}, 'the model returns "loss"'),
-        ({"nll": Term(0.0, torch.tensor(1.0), per="tokens")}, 'the model returns "nll"'),
-        ({"loss": Term(1.0, torch.tensor(1.0), per="words")}, 'the term "loss" is divided by "words"'),
+        ({"nll": LossTerm(0.0, torch.tensor(1.0), per="tokens")}, 'the model returns "nll"'),
+        ({"loss": LossTerm(1.0, torch.tensor(1.0), per="words")}, 'the term "loss" is divided by "words"'),
     ],
 )
 def test_a_loss_that_cannot_be_trained_is_an_error_with_its_place(loss: Any, fact: str) -> None:
@@ -54,7 +54,7 @@ def test_a_loss_that_cannot_be_trained_is_an_error_with_its_place(loss: Any, fac
 
 
 def test_validation_names_the_term_that_a_loss_lacks() -> None:
-    loss = {name: Term(1.0, torch.tensor(1.0), per="tokens") for name in ("loss", "nll")}
+    loss = {name: LossTerm(1.0, torch.tensor(1.0), per="tokens") for name in ("loss", "nll")}
     assert validated(loss, "nll") == {"nll": loss["nll"]}
     with pytest.raises(UserError, match='the loss\'s term "accuracy", and the model returns "loss", "nll"'):
         validated(loss, "nll", "accuracy")

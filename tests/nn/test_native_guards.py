@@ -95,4 +95,4 @@ def test_a_tensor_subclass_never_reaches_a_kernel() -> None:
     with pytest.raises(TypeError, match="plain tensors, not Elsewhere"):
         native.call("relu", torch.float32, strange, out, x.numel())
     with pytest.raises(TypeError, match="plain tensors, not Elsewhere"):
-        native.address(strange)
+        native.tensor_address(strange)

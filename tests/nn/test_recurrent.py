@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.testing import assert_close
 
-from multihead.nn.cells import ELMAN, GRU, LSTM, Cell
+from multihead.nn.cells import ELMAN, GRU, LSTM, RecurrentCell
 from multihead.nn.recurrent import BidirectionalStack, RecurrentStack
 
 B, N, D_IN, D, LAYERS = 3, 7, 11, 5, 2
@@ -17,7 +17,7 @@ LENGTHS = torch.tensor([4, 7, 2])
 CELLS = pytest.mark.parametrize("cell", [ELMAN, LSTM, GRU], ids=lambda cell: cell.name)
 
 
-def theirs(ours: RecurrentStack | BidirectionalStack, cell: Cell) -> nn.RNNBase:
+def theirs(ours: RecurrentStack | BidirectionalStack, cell: RecurrentCell) -> nn.RNNBase:
     """PyTorch's own stack of layers with the same weights."""
     kind: Any = cell.layer
     both = isinstance(ours, BidirectionalStack)
@@ -35,7 +35,7 @@ def real() -> Tensor:
 
 
 @CELLS
-def test_a_stack_is_pytorchs(cell: Cell) -> None:
+def test_a_stack_is_pytorchs(cell: RecurrentCell) -> None:
     ours, x = RecurrentStack(cell, D_IN, D, LAYERS), torch.randn(B, N, D_IN)
     out, last = ours(x)
     expected, final = theirs(ours, cell)(x)
@@ -45,7 +45,7 @@ def test_a_stack_is_pytorchs(cell: Cell) -> None:
 
 
 @CELLS
-def test_a_sentence_does_not_depend_on_its_batch(cell: Cell) -> None:
+def test_a_sentence_does_not_depend_on_its_batch(cell: RecurrentCell) -> None:
     stack, x = RecurrentStack(cell, D_IN, D, LAYERS), torch.randn(B, N, D_IN)
     out, last = stack(x, LENGTHS)
     assert out.shape == (B, N, D)
@@ -57,7 +57,7 @@ def test_a_sentence_does_not_depend_on_its_batch(cell: Cell) -> None:
 
 
 @CELLS
-def test_a_bidirectional_stack_is_pytorchs_on_packed_sentences(cell: Cell) -> None:
+def test_a_bidirectional_stack_is_pytorchs_on_packed_sentences(cell: RecurrentCell) -> None:
     ours, x = BidirectionalStack(cell, D_IN, D, LAYERS), torch.randn(B, N, D_IN)
     out, last = ours(x, LENGTHS)
     packed = pack_padded_sequence(x, LENGTHS, batch_first=True, enforce_sorted=False)
@@ -69,7 +69,7 @@ def test_a_bidirectional_stack_is_pytorchs_on_packed_sentences(cell: Cell) -> No
 
 
 @CELLS
-def test_steps_equal_the_whole_sequence(cell: Cell) -> None:
+def test_steps_equal_the_whole_sequence(cell: RecurrentCell) -> None:
     stack = RecurrentStack(cell, D_IN, D, LAYERS)
     x = torch.randn(B, N, D_IN)
     state = tuple(torch.randn(B, D) for _ in range(stack.state_size))
@@ -118,7 +118,7 @@ def test_a_gru_is_its_equations() -> None:
 
 
 @CELLS
-def test_it_is_initialised_as_in_the_papers(cell: Cell) -> None:
+def test_it_is_initialised_as_in_the_papers(cell: RecurrentCell) -> None:
     stack = RecurrentStack(cell, D_IN, D, 1)
     weights = stack.state_dict()
     for gate in weights["layers.0.weight_hh_l0"].split(D):
@@ -130,7 +130,7 @@ def test_it_is_initialised_as_in_the_papers(cell: Cell) -> None:
 
 
 @CELLS
-def test_dropout_applies_between_layers_only(cell: Cell) -> None:
+def test_dropout_applies_between_layers_only(cell: RecurrentCell) -> None:
     x = torch.randn(B, N, D_IN)
     one, two = (RecurrentStack(cell, D_IN, D, layers, dropout=0.5) for layers in (1, 2))
     assert torch.equal(one(x, LENGTHS)[0], one(x, LENGTHS)[0])

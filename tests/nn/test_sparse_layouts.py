@@ -6,14 +6,14 @@ from torch.testing import assert_close
 
 from multihead.nn import gathered_attention
 from multihead.nn.attention import attention
-from multihead.nn.sparse_layouts import Kind, Layout, SparseAttention
+from multihead.nn.sparse_layouts import Kind, SparseAttention, SparseLayout
 
 B, H, TEXT, ROWS, COLUMNS, D = 2, 3, 5, 7, 11, 13
 KINDS = pytest.mark.parametrize("kind", ["full", "row", "column", "convolution"])
 
 
-def layout(kind: Kind) -> Layout:
-    return Layout(kind, TEXT, ROWS, COLUMNS, kernel=5)
+def layout(kind: Kind) -> SparseLayout:
+    return SparseLayout(kind, TEXT, ROWS, COLUMNS, kernel=5)
 
 
 def qkv(length: int) -> list[torch.Tensor]:
@@ -54,13 +54,13 @@ def test_attention_is_causal_and_pictures_attend_to_all_text(kind: Kind) -> None
     ],
 )
 def test_layouts_are_those_of_the_figure(kind: Kind, seen: list[int]) -> None:
-    mask = Layout(kind, 6, 4, 4, kernel=3).mask()
+    mask = SparseLayout(kind, 6, 4, 4, kernel=3).mask()
     assert (mask[6 + 9, 6:].nonzero()[:, 0]).tolist() == seen
 
 
 def test_the_convolution_wraps_around_at_the_edges() -> None:
     """A token at the left edge also attends to the end of the row above, as in figure 11 (d)."""
-    mask = Layout("convolution", 6, 4, 4, kernel=3).mask()
+    mask = SparseLayout("convolution", 6, 4, 4, kernel=3).mask()
     assert (mask[6 + 8, 6:].nonzero()[:, 0]).tolist() == [3, 4, 5, 7, 8]
 
 
@@ -72,7 +72,7 @@ def test_the_last_query_alone_gives_the_last_row(kind: Kind) -> None:
 
 
 def test_a_large_grid_uses_gathering_with_the_same_result() -> None:
-    large = Layout("column", TEXT, 5, 53)
+    large = SparseLayout("column", TEXT, 5, 53)
     attend = SparseAttention(large)
     assert 24 * attend.attended.shape[1] <= 5 * 53
     q, k, v = qkv(large.length)

@@ -11,7 +11,7 @@ from multihead.batch import Source
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn import attention, masks
 from multihead.nn.description import ScoreSpec, WindowSpec, describe
-from multihead.nn.kernels.window_attention import Layout, attend
+from multihead.nn.kernels.window_attention import WindowLayout, attend
 from multihead.nn.score_functions import DotScore
 from multihead.nn.window import WindowAttention, WindowedScore, band, window_attention
 
@@ -188,7 +188,7 @@ def test_weights_are_those_of_forward() -> None:
 def test_the_kernel_scales_by_the_width() -> None:
     q, k, v = (x.flatten(0, 1) for x in inputs(3))
     scores = q @ k.mT / math.sqrt(D_K)
-    assert_close(attend(q, k, v, Layout(3, 3)), scores.softmax(-1) @ v)
+    assert_close(attend(q, k, v, WindowLayout(3, 3)), scores.softmax(-1) @ v)
 
 
 def test_another_score_is_restricted_by_a_mask() -> None:

@@ -12,14 +12,14 @@ def one_dies() -> None:
     """Process 1 is killed."""
     if parallel.rank() == 1:
         os.kill(os.getpid(), signal.SIGKILL)
-    parallel.agree([1.0])
+    parallel.gather_numbers([1.0])
 
 
 def one_is_refused() -> None:
     """Process 1 finds a mistake."""
     if parallel.rank() == 1:
         raise UserError("the corpus is missing", place="train.de")
-    parallel.from_first(lambda: parallel.agree([1.0]))
+    parallel.from_first(lambda: parallel.gather_numbers([1.0]))
 
 
 def one_is_late() -> int:

@@ -66,12 +66,12 @@ def exchanges() -> dict[str, Any]:
     sent = {"a": torch.arange(7.0).bfloat16(), "b": torch.tensor(3)} if rank == 0 else {}
     order = [parallel.in_turn(lambda: rank)]
     try:
-        parallel.compare({"threads": 1, "kernels": f"level {rank}"}, "Use equal machines.")
+        parallel.require_equal_facts({"threads": 1, "kernels": f"level {rank}"}, "Use equal machines.")
         refused = ""
     except UserError as error:
         refused = str(error)
     return {
-        "agreed": parallel.agree([float(rank), 2.0**53 - 1]),
+        "agreed": parallel.gather_numbers([float(rank), 2.0**53 - 1]),
         "first": parallel.from_first(lambda: {"rank": rank}),
         "shared": {name: [str(t.dtype), t.tolist()] for name, t in parallel.share_tensors(sent).items()},
         "order": order,

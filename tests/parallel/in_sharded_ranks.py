@@ -86,7 +86,7 @@ def several() -> dict[str, Any]:
 def error_of_a_kernel(training: Training) -> str:
     """Return the error of a native kernel that is given a divided weight."""
     try:
-        native.address(next(training.model.parameters()))
+        native.tensor_address(next(training.model.parameters()))
     except TypeError as error:
         return str(error)
     return ""

@@ -88,7 +88,7 @@ def test_one_process_alone_joins_nobody() -> None:
     with parallel.begin():
         assert parallel.world() == 1
         assert parallel.first()
-        assert parallel.agree([3.0]) == [[3.0]]
+        assert parallel.gather_numbers([3.0]) == [[3.0]]
         assert parallel.from_first(lambda: "own") == parallel.in_turn(lambda: "own") == "own"
 
 

@@ -26,7 +26,7 @@ SETTINGS = {
     "training.precision": "fp32",
     "training.save_minutes": 1e-9,
     "validation.every": 13,
-    "validation.max_pairs": 5,
+    "validation.max_examples": 5,
     "search.max_length": 7,
 }
 

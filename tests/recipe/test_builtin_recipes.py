@@ -9,7 +9,7 @@ import pytest
 from multihead.data.catalogue import CORPORA
 from multihead.errors import UserError
 from multihead.recipe import built_in as recipes
-from multihead.recipe import load, model_kinds
+from multihead.recipe import layers, load, model_kinds
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -85,6 +85,20 @@ def test_an_unknown_model_is_refused_with_the_closest_name() -> None:
 @pytest.mark.parametrize("name", recipes.names())
 def test_the_model_of_a_recipe_is_read_from_its_files_alone(name: str) -> None:
     assert recipes.model(name) == load(name).kind
+
+
+def test_a_row_changes_the_settings_of_its_file() -> None:
+    file, row = load("gpt2").values(), load("gpt2-xl").values()
+    changed = {key for key in file if file[key] != row[key]}
+    assert changed == {"name", "model.d_model", "model.num_layers", "model.num_heads"}
+    assert recipes.path("gpt2-xl") == recipes.path("gpt2")
+
+
+def test_an_error_names_the_line_of_the_row() -> None:
+    lines = (recipes.FOLDER / "gpt2.toml").read_text(encoding="utf-8").split("\n")
+    line = lines.index("model.d_model = 1600") + 1
+    row = layers.read("gpt2-xl").layers[-1]
+    assert row.where("model", "d_model").endswith(f"gpt2.toml:{line}")
 
 
 def test_models_and_recipes_are_listed_without_importing_torch() -> None:

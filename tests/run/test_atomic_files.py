@@ -107,7 +107,7 @@ def test_what_a_killed_writer_left_is_cleared_and_the_rest_stays(tmp_path: Path)
     (tmp_path / "a").touch()
     (tmp_path / f"a{files.PARTIAL}").mkdir()
     (tmp_path / f"a{files.PARTIAL}" / ".tmp123").touch()
-    files.clear(tmp_path)
+    files.remove_temporary_folders(tmp_path)
     assert names(tmp_path) == ["a"]
 
 
@@ -127,7 +127,7 @@ def test_of_two_writers_of_one_file_each_writes_it_whole(tmp_path: Path) -> None
 def test_what_is_being_written_is_not_cleared(tmp_path: Path) -> None:
     def slow(partial: Path) -> None:
         partial.write_text("whole")
-        files.clear(tmp_path)
+        files.remove_temporary_folders(tmp_path)
 
     files.write(tmp_path / "a", slow)
     assert (tmp_path / "a").read_text() == "whole"

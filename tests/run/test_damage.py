@@ -104,7 +104,7 @@ UNREPORTED = {
     ("checkpoints/state-0000000007.safetensors", remove),  # the state before it is resumed from
 }
 UNNOTICED = {*UNREPORTED, ("metrics.jsonl", remove)}
-"""Known limits of ``verify`` and of the readers, see docs/reliability.md."""
+"""Known limits of ``verify`` and of the readers, see docs/explanation/reliability.md."""
 
 
 def made(folder: Path, recipe: Recipe[Settings], tokenizer: Tokenizer, seed: int) -> Path:

@@ -16,7 +16,7 @@ from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.run.manifest import Entry, Manifest
+from multihead.run.manifest import Manifest, ManifestEntry
 from multihead.run.verify import verify
 from multihead.system import disk
 
@@ -24,7 +24,7 @@ Make = Callable[[], Run]
 
 
 def test_a_manifest_comes_back(tmp_path: Path) -> None:
-    manifest = Manifest(("ab", "cd"), {"a": Entry.of(b"five!")}, {"b": Entry.of(b"")})
+    manifest = Manifest(("ab", "cd"), {"a": ManifestEntry.of(b"five!")}, {"b": ManifestEntry.of(b"")})
     manifest.save(tmp_path)
     assert Manifest.load(tmp_path) == manifest
     assert Manifest.load(tmp_path / "nowhere") is None

@@ -38,7 +38,7 @@ SMALL = {
     "training.schedule": "inverse_sqrt",
     "training.threads": 1,
     "validation.every": 2,
-    "validation.max_pairs": 3,
+    "validation.max_examples": 3,
     "validation.samples": 1,
     "search.method": "greedy",
     "search.max_extra": 2,

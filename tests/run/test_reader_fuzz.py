@@ -24,7 +24,7 @@ from multihead.data.store import BrokenStoreError, StoreWriter, TokenStore
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings, TokenizerSettings
 from multihead.run import journal, model_file, tensors
-from multihead.run.manifest import Entry, Manifest
+from multihead.run.manifest import Manifest, ManifestEntry
 from multihead.text.from_sentencepiece import from_sentencepiece
 from multihead.text.terms import Glossary
 from multihead.text.tokenizer import Tokenizer
@@ -59,7 +59,7 @@ def picture(folder: Path) -> bytes:
 
 
 def manifest(folder: Path) -> bytes:
-    Manifest(("a",), {"recipe.toml": Entry.of(b"x")}).save(folder)
+    Manifest(("a",), {"recipe.toml": ManifestEntry.of(b"x")}).save(folder)
     return (folder / "manifest.json").read_bytes()
 
 

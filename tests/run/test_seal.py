@@ -106,7 +106,7 @@ def test_a_file_is_hashed_once_a_process_until_it_changes(tmp_path: Path) -> Non
 def test_a_file_that_was_written_just_now_is_hashed_each_time(tmp_path: Path) -> None:
     path = saved(tmp_path / "a")
     tensors.load(path)
-    assert not seal.CHECKED.holds(seal.identity(path.stat()), by_the_book(path))
+    assert not seal.CHECKED.holds(seal.file_identity(path.stat()), by_the_book(path))
 
 
 def test_a_file_that_is_replaced_while_it_is_read_is_the_old_one_or_the_new_one(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from multihead.search.beam import beam
 from multihead.search.constraints import Banned, NoRepeatedNgram
 from multihead.search.greedy import greedy
 from multihead.search.hypotheses import Hypothesis
-from multihead.search.request import Limits
+from multihead.search.request import LengthLimits
 
 WIDE = 4**3 * 5
 
@@ -38,7 +38,7 @@ def test_a_beam_wide_enough_finds_the_n_best_of_brute_force(seed: int, alpha: fl
         beam_size=WIDE,
         alpha=alpha,
         n_best=13,
-        limits=Limits(max_length=3),
+        limits=LengthLimits(max_length=3),
     )
     for number, hypotheses in zip((7, 11), found, strict=True):
         same(hypotheses, brute_force(table, number, [BOS], longest=3, alpha=alpha)[:13])
@@ -56,7 +56,7 @@ def test_length_ngram_and_prefix_constraints_agree_with_brute_force(seed: int) -
         beam_size=3**5,
         alpha=1.0,
         n_best=5,
-        limits=Limits(max_length=4, min_length=3),
+        limits=LengthLimits(max_length=4, min_length=3),
         constraints=[Banned([PAD, BOS]), NoRepeatedNgram(2)],
     )
     for number, prefix, hypotheses in zip((2, 3, 5), prefixes, found, strict=True):
@@ -67,14 +67,19 @@ def test_length_ngram_and_prefix_constraints_agree_with_brute_force(seed: int) -
 def test_constraints_do_not_change_log_probabilities() -> None:
     table = Table(5)
     (found,) = beam(
-        table, sources(3), [[BOS, A]], eos_id=EOS, constraints=[Banned([B])], limits=Limits(max_length=7)
+        table,
+        sources(3),
+        [[BOS, A]],
+        eos_id=EOS,
+        constraints=[Banned([B])],
+        limits=LengthLimits(max_length=7),
     )
     assert near(found[0].log_probability, log_p(table, 3, [BOS, A], [*found[0].tokens[1:], EOS]))
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 3.0])
 def test_a_beam_of_one_is_greedy_search(alpha: float) -> None:
-    source, limits = sources(*range(41)), Limits(max_extra=5)
+    source, limits = sources(*range(41)), LengthLimits(max_extra=5)
     prefixes = [[BOS, A, B][: 1 + n % 3] for n in range(41)]
     one = beam(Table(), source, prefixes, eos_id=EOS, alpha=alpha, limits=limits, beam_size=1)
     likeliest = greedy(Table(), source, prefixes, eos_id=EOS, alpha=alpha, limits=limits)
@@ -93,7 +98,7 @@ def test_stopping_early_loses_nothing(alpha: float) -> None:
             beam_size=5,
             alpha=alpha,
             n_best=n_best,
-            limits=Limits(max_length=11),
+            limits=LengthLimits(max_length=11),
         )
 
     early, late = Table(), Table()
@@ -106,7 +111,7 @@ def test_the_first_stop_rule_ends_once_beam_size_hypotheses_have_ended() -> None
     def run(table: Table, beam_size: int, stop: Literal["exact", "first"]) -> list[Hypothesis]:
         (found,) = beam(
             table, sources(7), [[BOS]], eos_id=EOS, beam_size=beam_size, alpha=2.0, stop=stop,
-            limits=Limits(max_length=11),
+            limits=LengthLimits(max_length=11),
         )  # fmt: skip
         return found
 
@@ -145,7 +150,7 @@ class Chain(Table):
 )
 def test_a_search_continues_while_a_hypothesis_can_win(alpha: float, end: float, length: int) -> None:
     (found,) = beam(
-        Chain(end, length), sources(1), [[BOS]], eos_id=EOS, alpha=alpha, limits=Limits(max_length=11)
+        Chain(end, length), sources(1), [[BOS]], eos_id=EOS, alpha=alpha, limits=LengthLimits(max_length=11)
     )
     assert found[0].tokens == (A,) * length
     assert found[0].finished
@@ -153,7 +158,7 @@ def test_a_search_continues_while_a_hypothesis_can_win(alpha: float, end: float,
 
 def test_a_search_stops_when_no_live_hypothesis_can_win() -> None:
     table = Chain(0.7, 11)
-    (found,) = beam(table, sources(1), [[BOS]], eos_id=EOS, alpha=1.0, limits=Limits(max_length=11))
+    (found,) = beam(table, sources(1), [[BOS]], eos_id=EOS, alpha=1.0, limits=LengthLimits(max_length=11))
     assert found[0].tokens == ()
     assert table.steps == 1
 
@@ -161,7 +166,7 @@ def test_a_search_stops_when_no_live_hypothesis_can_win() -> None:
 def test_results_do_not_depend_on_the_batch() -> None:
     numbers = list(range(23))
     prefixes = [[BOS, B, A, A][: 1 + n % 4] for n in numbers]
-    limits = Limits(max_extra=3)
+    limits = LengthLimits(max_extra=3)
     together = beam(Table(), sources(*numbers), prefixes, eos_id=EOS, n_best=3, limits=limits)
     alone = [
         beam(Table(), sources(n), [prefixes[n]], eos_id=EOS, n_best=3, limits=limits)[0] for n in numbers
@@ -180,7 +185,13 @@ class Endless(Table):
 def test_each_sentences_limit_follows_its_own_source() -> None:
     source = Source(torch.tensor([[1, 1, 1], [2, 0, 0]]), torch.tensor([3, 1]))
     found = beam(
-        Endless(), source, [[BOS], [BOS]], eos_id=EOS, alpha=0.0, beam_size=3, limits=Limits(max_extra=4)
+        Endless(),
+        source,
+        [[BOS], [BOS]],
+        eos_id=EOS,
+        alpha=0.0,
+        beam_size=3,
+        limits=LengthLimits(max_extra=4),
     )
     step = Endless().logits(0, []).log_softmax(0)
     for (hypothesis,), length in zip(found, (7, 5), strict=True):
@@ -199,12 +210,14 @@ def test_a_finished_sentence_is_not_stepped_past_its_limit() -> None:
 
     prefixes = [[BOS, A, A, A]] + [[BOS]] * 16
     for search in (beam, greedy):
-        found = search(Positions(), sources(*range(17)), prefixes, eos_id=EOS, limits=Limits(capacity=7))
+        found = search(
+            Positions(), sources(*range(17)), prefixes, eos_id=EOS, limits=LengthLimits(capacity=7)
+        )
         assert all(len(h[0].tokens) <= 7 for h in found)
 
 
 def test_a_cut_hypothesis_competes_with_the_low_score_of_its_end() -> None:
-    source, limits = sources(1), Limits(max_length=2)
+    source, limits = sources(1), LengthLimits(max_length=2)
     (found,) = beam(Endless(), source, [[BOS]], eos_id=EOS, alpha=0.0, beam_size=3, n_best=3, limits=limits)
     assert [h.tokens for h in found] == [(A, A), (A, B), (B, A)]
     scores = {o.tokens: o.score for o in brute_force(Endless(), 1, [BOS], longest=2, alpha=0.0)}
@@ -219,7 +232,7 @@ def test_hypotheses_are_distinct_and_sorted() -> None:
         eos_id=EOS,
         beam_size=7,
         n_best=7,
-        limits=Limits(max_length=2),
+        limits=LengthLimits(max_length=2),
         constraints=[Banned([PAD, BOS])],
     )
     for hypotheses in found:
@@ -245,7 +258,7 @@ def test_an_end_of_probability_zero_still_gives_an_output() -> None:
             return torch.tensor([0.0, 2.0, 1.0, 0.0, -math.inf])
 
     for search in (beam, greedy):
-        (found,) = search(Ruled(), sources(3), [[BOS]], eos_id=EOS, limits=Limits(max_length=3))
+        (found,) = search(Ruled(), sources(3), [[BOS]], eos_id=EOS, limits=LengthLimits(max_length=3))
         assert found[0].tokens == (A, A, A)
         assert not found[0].finished
         assert found[0].log_probability < -9e3
@@ -253,7 +266,12 @@ def test_an_end_of_probability_zero_still_gives_an_output() -> None:
 
 def test_an_output_at_its_limit_is_cut_at_its_prefix_or_ends_there() -> None:
     found = beam(
-        Table(), sources(*range(29)), [[BOS, A, B]] * 29, eos_id=EOS, beam_size=1, limits=Limits(max_length=1)
+        Table(),
+        sources(*range(29)),
+        [[BOS, A, B]] * 29,
+        eos_id=EOS,
+        beam_size=1,
+        limits=LengthLimits(max_length=1),
     )
     assert {h.tokens for (h,) in found} == {(A, B)}
     assert {h.finished for (h,) in found} == {True, False}
@@ -270,7 +288,7 @@ def test_nan_and_infinite_scores_are_an_error(bad: float) -> None:
 
     for search in (beam, greedy):
         with pytest.raises(UserError, match="step 3: the model's scores are not finite numbers"):
-            search(Broken(), sources(2, 5), [[BOS]] * 2, eos_id=EOS, limits=Limits(min_length=5))
+            search(Broken(), sources(2, 5), [[BOS]] * 2, eos_id=EOS, limits=LengthLimits(min_length=5))
 
 
 def test_scores_of_minus_infinity_only_are_an_error() -> None:

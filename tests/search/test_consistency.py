@@ -13,7 +13,7 @@ from multihead.models.dalle import DALLE
 from multihead.models.dalle import Settings as DALLESettings
 from multihead.models.transformer import Transformer
 from multihead.nn import DecoderLayer, FeedForward, MultiHeadAttention, TokenEmbedding
-from multihead.nn.losses import Loss, Term
+from multihead.nn.losses import Loss, LossTerm
 from multihead.recipe import model_kinds
 from multihead.search.consistency import drawing_inconsistency, example, inconsistency, text_inconsistency
 
@@ -127,7 +127,7 @@ class Regrouped(Transformer):
     """A loss of one's own, without the likelihood."""
 
     def loss(self, batch: PairBatch, step: int) -> Loss:
-        return {"loss": Term(1.0, -self.score(batch).clamp(min=-2).sum(), per="tokens")}
+        return {"loss": LossTerm(1.0, -self.score(batch).clamp(min=-2).sum(), per="tokens")}
 
 
 def test_a_loss_of_ones_own_is_not_compared() -> None:

@@ -8,7 +8,7 @@ from multihead.search.distribution import largest, log_normaliser
 from multihead.search.greedy import greedy
 from multihead.search.hypotheses import length_penalty
 from multihead.search.observer import Branches, Fate
-from multihead.search.request import Limits
+from multihead.search.request import LengthLimits
 
 
 @pytest.mark.parametrize(
@@ -50,15 +50,15 @@ def test_the_normaliser_is_log_sum_exp_also_for_large_scores_and_many_rows() -> 
 
 def test_limits_follow_the_source_by_default() -> None:
     lengths = torch.tensor([3, 0, 11])
-    assert Limits().longest(lengths).tolist() == [53, 50, 61]
-    assert Limits(max_extra=2).longest(lengths).tolist() == [5, 2, 13]
-    assert Limits(max_length=7).longest(lengths).tolist() == [7, 7, 7]
-    assert Limits(max_extra=2, capacity=10).longest(lengths).tolist() == [5, 2, 10]
+    assert LengthLimits().longest(lengths).tolist() == [53, 50, 61]
+    assert LengthLimits(max_extra=2).longest(lengths).tolist() == [5, 2, 13]
+    assert LengthLimits(max_length=7).longest(lengths).tolist() == [7, 7, 7]
+    assert LengthLimits(max_extra=2, capacity=10).longest(lengths).tolist() == [5, 2, 10]
 
 
 def test_a_minimum_above_the_maximum_is_refused() -> None:
     with pytest.raises(UserError, match="minimum length 7 is above the maximum length 5"):
-        Limits(max_length=5, min_length=7)
+        LengthLimits(max_length=5, min_length=7)
 
 
 def test_the_observer_sees_the_whole_tree() -> None:
@@ -70,7 +70,7 @@ def test_the_observer_sees_the_whole_tree() -> None:
         eos_id=EOS,
         beam_size=3,
         n_best=2,
-        limits=Limits(max_length=5),
+        limits=LengthLimits(max_length=5),
         observer=steps.append,
     )
     # Replay: sentence -> row -> tokens; every ended branch is an output, and the best of them were returned.
@@ -111,9 +111,16 @@ def test_the_observer_sees_the_whole_tree() -> None:
 def test_the_observer_changes_nothing_and_sees_greedy_search_too() -> None:
     steps: list[Branches] = []
     watched = greedy(
-        Table(), sources(2, 3), [[BOS]] * 2, eos_id=EOS, limits=Limits(max_length=7), observer=steps.append
+        Table(),
+        sources(2, 3),
+        [[BOS]] * 2,
+        eos_id=EOS,
+        limits=LengthLimits(max_length=7),
+        observer=steps.append,
     )
-    assert watched == greedy(Table(), sources(2, 3), [[BOS]] * 2, eos_id=EOS, limits=Limits(max_length=7))
+    assert watched == greedy(
+        Table(), sources(2, 3), [[BOS]] * 2, eos_id=EOS, limits=LengthLimits(max_length=7)
+    )
     for sentence, (hypothesis,) in enumerate(watched):
         tokens = [
             int(step.tokens[step.sentences.tolist().index(sentence), 0])

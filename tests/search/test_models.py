@@ -14,12 +14,12 @@ from multihead.search.beam import beam
 from multihead.search.ensemble import Ensemble
 from multihead.search.greedy import greedy
 from multihead.search.hypotheses import Hypothesis
-from multihead.search.request import Limits
+from multihead.search.request import LengthLimits
 from multihead.search.sampling import sample
 from multihead.search.stepper import Stepper
 
 SOURCE, TARGET, BOS, EOS = 37, 83, 2, 3
-LIMITS = Limits(max_extra=3)
+LIMITS = LengthLimits(max_extra=3)
 
 
 def gru(seed: int = 1) -> Gru:

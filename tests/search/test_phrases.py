@@ -9,7 +9,7 @@ from multihead.search.beam import beam
 from multihead.search.constraints import Banned
 from multihead.search.hypotheses import Hypothesis
 from multihead.search.phrases import Phrase, phrase_beam
-from multihead.search.request import Limits
+from multihead.search.request import LengthLimits
 
 BANNED = [Banned([PAD, BOS])]
 
@@ -23,7 +23,7 @@ def search(
     table: Table, wanted: list[Phrase], *, beam_size: int = 300, longest: int = 4, n_best: int = 3
 ) -> list[Hypothesis]:
     """Search a sentence whose outputs have up to ``longest`` tokens, those of the phrases included."""
-    limits = Limits(max_length=longest - sum(phrase.length for phrase in wanted))
+    limits = LengthLimits(max_length=longest - sum(phrase.length for phrase in wanted))
     (found,) = phrase_beam(
         table, sources(7), [[BOS]], [wanted], eos_id=EOS, beam_size=beam_size, n_best=n_best, limits=limits,
         constraints=BANNED,
@@ -91,7 +91,7 @@ def test_reserved_tokens_are_written_in_phrases_only() -> None:
     for seed in range(5):
         (found,) = phrase_beam(
             Table(seed, 23), sources(7), [[BOS]], [[Phrase(((9,),))]], eos_id=EOS, n_best=5,
-            limits=Limits(max_length=7), constraints=BANNED, reserved=range(6, 23),
+            limits=LengthLimits(max_length=7), constraints=BANNED, reserved=range(6, 23),
         )  # fmt: skip
         assert found
         for hypothesis in found:
@@ -103,7 +103,7 @@ def test_sentences_of_a_batch_do_not_disturb_each_other() -> None:
     table = Table(4, 23)
     wanted = [[Phrase(((9, 10),))], [], [Phrase(((11,),)), Phrase(((12,),))]]
     given = {"eos_id": EOS, "beam_size": 6, "constraints": BANNED}
-    limits = Limits(max_length=6)
+    limits = LengthLimits(max_length=6)
     prefixes = [[BOS], [BOS, A], [BOS]]
     together = phrase_beam(table, sources(2, 3, 5), prefixes, wanted, limits=limits, **given)  # type: ignore[arg-type]
     for number, prefix, own, found in zip((2, 3, 5), prefixes, wanted, together, strict=True):
@@ -114,7 +114,7 @@ def test_sentences_of_a_batch_do_not_disturb_each_other() -> None:
 @pytest.mark.usefixtures("wide")
 def test_without_phrases_it_is_beam_search() -> None:
     for seed in range(3):
-        table, limits = Table(seed), Limits(max_length=3)
+        table, limits = Table(seed), LengthLimits(max_length=3)
         (plain,) = beam(
             table, sources(7), [[BOS]], eos_id=EOS, beam_size=80, limits=limits, constraints=BANNED
         )
@@ -123,6 +123,11 @@ def test_without_phrases_it_is_beam_search() -> None:
 
 def test_an_impossible_phrase_gives_no_hypothesis() -> None:
     (found,) = phrase_beam(
-        Table(1), sources(7), [[BOS]], [[Phrase(((A, B, A, B),))]], eos_id=EOS, limits=Limits(capacity=3)
+        Table(1),
+        sources(7),
+        [[BOS]],
+        [[Phrase(((A, B, A, B),))]],
+        eos_id=EOS,
+        limits=LengthLimits(capacity=3),
     )
     assert found == []

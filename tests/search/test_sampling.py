@@ -8,10 +8,10 @@ from tables import BOS, EOS, PAD, A, B, Table, log_p, near, sources
 from torch import Tensor
 
 from multihead.search.constraints import Banned
-from multihead.search.request import Limits
+from multihead.search.request import LengthLimits
 from multihead.search.sampling import draw, sample, uniform
 
-ONE = Limits(max_length=1, min_length=1)
+ONE = LengthLimits(max_length=1, min_length=1)
 
 
 class Fixed(Table):
@@ -31,7 +31,7 @@ def first_tokens(count: int = 4001, **settings: float) -> Counter[int]:
         [[BOS]] * count,
         eos_id=EOS,
         seed=1,
-        limits=Limits(max_length=1),
+        limits=LengthLimits(max_length=1),
         **settings,  # type: ignore[arg-type]
     )
     return Counter(h.tokens[0] if h.tokens else EOS for (h,) in found)
@@ -122,7 +122,7 @@ def test_a_sample_depends_on_the_seed_and_its_own_number_only() -> None:
             seed=seed,
             numbers=numbers,
             samples=3,
-            limits=Limits(max_length=7),
+            limits=LengthLimits(max_length=7),
             distinct=False,
         )
         return [[h.tokens for h in hypotheses] for hypotheses in found]
@@ -135,7 +135,7 @@ def test_a_sample_depends_on_the_seed_and_its_own_number_only() -> None:
 
 def test_a_sentences_samples_are_distinct_and_sorted() -> None:
     (found,) = sample(
-        Table(), sources(3), [[BOS]], eos_id=EOS, seed=1, samples=53, limits=Limits(max_length=4)
+        Table(), sources(3), [[BOS]], eos_id=EOS, seed=1, samples=53, limits=LengthLimits(max_length=4)
     )
     assert 13 < len(found) < 53
     assert len({h.tokens for h in found}) == len(found)
@@ -147,7 +147,7 @@ def test_a_sentences_samples_are_distinct_and_sorted() -> None:
         eos_id=EOS,
         seed=1,
         samples=53,
-        limits=Limits(max_length=4),
+        limits=LengthLimits(max_length=4),
         distinct=False,
     )
     assert len(all_of_them) == 53
@@ -165,7 +165,7 @@ def test_a_samples_log_probability_is_the_models_own_at_any_temperature() -> Non
         samples=11,
         temperature=3.0,
         top_k=4,
-        limits=Limits(max_length=5),
+        limits=LengthLimits(max_length=5),
     )
     for h in found:
         assert near(h.log_probability, log_p(table, 3, [BOS, B], [*h.tokens[1:], EOS]))

@@ -14,9 +14,9 @@ from starlette.requests import ClientDisconnect, Request
 from multihead.apps.serve.app import Serving
 from multihead.apps.serve.corrections import HEADING, Corrections
 from multihead.apps.serve.glossaries import Glossaries
-from multihead.apps.serve.handling import Limits, while_connected
+from multihead.apps.serve.handling import RequestLimits, while_connected
 from multihead.apps.serve.page_routes import MAX_INSPECTIONS
-from multihead.apps.serve.service import Direction, Service
+from multihead.apps.serve.service import ServedDirection, Service
 from multihead.errors import UserError
 from multihead.text import identify
 from multihead.text.terms import Glossary, Term
@@ -29,7 +29,7 @@ MULTIPART = "multipart/form-data; boundary=x"
 def address() -> Iterator[str]:
     """Yield the address of a server for German to English and French."""
     terms = Glossaries({"short": Glossary([Term("a", "a", ("a",), ("a",), "smart", "", "short:1")])})
-    serving = Serving(limits=Limits(chars=50), origin="https://a.b", glossaries=terms)
+    serving = Serving(limits=RequestLimits(chars=50), origin="https://a.b", glossaries=terms)
     with reversing(("de", "en"), ("de", "fr"), serving=serving, translate_document=upper) as at:
         yield at
 
@@ -245,7 +245,7 @@ def test_the_number_of_concurrent_inspections_is_limited(address: str) -> None:
 def test_two_translators_of_the_same_languages_are_a_user_error() -> None:
     with service(("de", "en")) as served:
         (one,) = served.directions
-        again = Direction("runs/other", "de", "en", one.texts, one.settings)
+        again = ServedDirection("runs/other", "de", "en", one.texts, one.settings)
         with pytest.raises(UserError, match="runs/de-en and runs/other both translate from de to en"):
             Service([one, again], served.queue)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from serving import reversing, send, upper
 
-from multihead.apps.serve.access import Keys, Rate
+from multihead.apps.serve.access import ApiKeys, Rate
 from multihead.apps.serve.app import Serving
 from multihead.apps.serve.corrections import Corrections
 
@@ -19,7 +19,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Yield the address of a server that needs a key."""
     folder = tmp_path_factory.mktemp("clients")
     (folder / "keys.txt").write_text(f"shop {KEY}\n")
-    serving = Serving(keys=Keys.load(folder / "keys.txt"), corrections=Corrections(folder / "c.tsv"))
+    serving = Serving(keys=ApiKeys.load(folder / "keys.txt"), corrections=Corrections(folder / "c.tsv"))
     with reversing(("de", "en"), ("en", "de"), serving=serving, translate_document=upper) as at:
         yield at
 

@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 import pytest
 from serving import Reverser, post, reversing, running, send, service
 
-from multihead.apps.serve.access import Keys, Rate
+from multihead.apps.serve.access import ApiKeys, Rate
 from multihead.apps.serve.app import Serving
 from multihead.apps.serve.guard import is_allowed_origin, is_known_host
-from multihead.apps.serve.handling import Limits
+from multihead.apps.serve.handling import RequestLimits
 from multihead.apps.serve.metrics import Metrics
 from multihead.apps.serve.refusal import RefusedError
 from multihead.recipe.settings import SearchSettings
@@ -54,10 +54,10 @@ class Steady(Reverser):
 
 
 @pytest.fixture
-def keys(tmp_path: Path) -> Keys:
+def keys(tmp_path: Path) -> ApiKeys:
     path = tmp_path / "keys.txt"
     path.write_text(f"# clients\nshop {KEY}\nlab {OTHER}\n")
-    return Keys.load(path)
+    return ApiKeys.load(path)
 
 
 def connect(address: str) -> socket.socket:
@@ -143,7 +143,7 @@ def test_a_request_on_a_connection_that_is_kept_is_not_delayed() -> None:
     assert sorted(times)[len(times) // 2] < 0.03
 
 
-def test_a_key_is_needed_where_there_are_keys(keys: Keys) -> None:
+def test_a_key_is_needed_where_there_are_keys(keys: ApiKeys) -> None:
     with reversing(serving=Serving(keys=keys)) as address:
         body = json.dumps({"q": "ab"}).encode()
 
@@ -164,7 +164,7 @@ def test_a_key_is_needed_where_there_are_keys(keys: Keys) -> None:
             assert send(f"{address}{path}", headers={"Authorization": f"Bearer {KEY}"})[0] == 200
 
 
-def test_neither_texts_nor_keys_are_logged(keys: Keys) -> None:
+def test_neither_texts_nor_keys_are_logged(keys: ApiKeys) -> None:
     records: list[dict[str, object]] = []
     metrics = Metrics()
     serving = Serving(keys=keys, log=lambda **values: records.append(values), metrics=metrics)
@@ -199,7 +199,7 @@ def test_a_bug_is_logged_by_its_place_without_its_message(caplog: pytest.LogCapt
     assert "geheim" not in caplog.text + json.dumps(records)
 
 
-def test_keys_are_kept_as_digests_only(keys: Keys) -> None:
+def test_keys_are_kept_as_digests_only(keys: ApiKeys) -> None:
     assert keys.name_of(KEY) == "shop"
     assert keys.name_of(OTHER) == "lab"
     assert keys.name_of("") is None
@@ -208,7 +208,9 @@ def test_keys_are_kept_as_digests_only(keys: Keys) -> None:
 
 
 def test_characters_and_requests_a_minute_are_limited() -> None:
-    serving = Serving(limits=Limits(chars=100, rate=Rate(60, "characters")), requests=Rate(5, "requests"))
+    serving = Serving(
+        limits=RequestLimits(chars=100, rate=Rate(60, "characters")), requests=Rate(5, "requests")
+    )
     with reversing(serving=serving) as address:
         assert post(f"{address}/translate", q="a" * 30)[0] == 200
         assert post(f"{address}/translate", q="a" * 20)[0] == 200

@@ -10,7 +10,7 @@ from serving import inspected, running, send, service, upper
 from small_translators import small_translator
 
 from multihead.apps.serve.app import Serving, application
-from multihead.apps.serve.handling import Limits
+from multihead.apps.serve.handling import RequestLimits
 
 schemathesis: Any = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
 EXAMPLES = 8
@@ -21,7 +21,7 @@ PAGE = {"/", "/assets/{name}", "/inspect", "/openapi.json"}
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    serving = Serving(limits=Limits(chars=60))
+    serving = Serving(limits=RequestLimits(chars=60))
     translator = small_translator()
     with (
         service(("de", "en"), ("en", "de"), translator=translator) as served,

@@ -13,7 +13,7 @@ from small_translators import trained_translator
 from multihead.apps.serve.app import Serving
 from multihead.apps.serve.corrections import Corrections
 from multihead.apps.serve.glossaries import Glossaries
-from multihead.apps.serve.handling import Limits
+from multihead.apps.serve.handling import RequestLimits
 from multihead.text.terms import Glossary, Term
 
 
@@ -26,7 +26,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Yield the address of a server whose translators reverse lines."""
     corrections = Corrections(tmp_path_factory.mktemp("corrections") / "c.tsv")
-    serving = Serving(limits=Limits(chars=500), corrections=corrections)
+    serving = Serving(limits=RequestLimits(chars=500), corrections=corrections)
     with (
         service(("de", "en"), ("en", "de"), translator=Reverser()) as served,
         running(served, serving, translate_document=upper) as at,

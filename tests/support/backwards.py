@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from multihead.batch import PairBatch
-from multihead.data.batches import BatchStream, PairList, Pairs, Position, sequential_batches
+from multihead.data.batches import BatchStream, PairList, Pairs, StreamPosition, sequential_batches
 from multihead.models.transformer import Settings, Transformer
 from multihead.recipe.settings import TrainingSettings, ValidationSettings
 from multihead.run import Run
@@ -102,7 +102,7 @@ def training_in(
         | (settings or {})
     )
 
-    def stream(position: Position) -> BatchStream:
+    def stream(position: StreamPosition) -> BatchStream:
         return BatchStream(
             data,
             batch_tokens=made.batch_tokens,

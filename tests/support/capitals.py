@@ -4,7 +4,7 @@ from pathlib import Path
 
 from scripted_translator import ScriptedTranslator
 
-from multihead.apps.documents.translating_documents import Request, Summary, translate_document
+from multihead.apps.documents.translating_documents import DocumentRequest, Summary, translate_document
 from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text.training import train
@@ -23,7 +23,7 @@ def capital_translator() -> TextTranslator:
 
 def translated(translator: TextTranslator, path: Path, **options: object) -> tuple[str, Summary]:
     output = path.with_name(f"out{path.suffix}")
-    request = Request(path, output, SearchSettings(), **options)  # type: ignore[arg-type]
+    request = DocumentRequest(path, output, SearchSettings(), **options)  # type: ignore[arg-type]
     summary = translate_document(request, translator, [])
     return output.read_text(encoding="utf-8"), summary
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from multihead.data.prepare import Prepared, prepare
+from multihead.data.prepare import PreparedCorpus, prepare
 from multihead.recipe.settings import DataSettings, TokenizerSettings
 
 WORDS = TokenizerSettings(kind="words", joint=False)
@@ -40,14 +40,14 @@ class Corpus:
         }
         return DataSettings(**defaults | changes)
 
-    def prepare(self, tokenizer: TokenizerSettings = WORDS, **changes: Any) -> Prepared:
+    def prepare(self, tokenizer: TokenizerSettings = WORDS, **changes: Any) -> PreparedCorpus:
         return prepare(self.settings(**changes), tokenizer)
 
 
 VALID: dict[str, Any] = {"valid_source": ("valid.src",), "valid_target": ("valid.tgt",)}
 
 
-def trained_on(prepared: Prepared) -> list[Pair]:
+def trained_on(prepared: PreparedCorpus) -> list[Pair]:
     source, target = prepared.source_tokenizer, prepared.target_tokenizer
     store = prepared.train
     return [(source.decode(store.source(i)), target.decode(store.target(i))) for i in range(len(store))]

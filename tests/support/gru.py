@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from multihead.batch import PairBatch, Source
 from multihead.nn import DotProductAttention, masks
-from multihead.nn.losses import Loss, Term, smoothed_cross_entropy
+from multihead.nn.losses import Loss, LossTerm, smoothed_cross_entropy
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Gru(nn.Module):
         logits_NV = self(batch.source, batch.target_in)[real_BT]
         loss, nll, correct = smoothed_cross_entropy(logits_NV, batch.target_out[real_BT], 0.0)
         return {
-            "loss": Term(1.0, loss, per="tokens"),
-            "nll": Term(0.0, nll, per="tokens"),
-            "accuracy": Term(0.0, correct, per="tokens"),
+            "loss": LossTerm(1.0, loss, per="tokens"),
+            "nll": LossTerm(0.0, nll, per="tokens"),
+            "accuracy": LossTerm(0.0, correct, per="tokens"),
         }
 
     def score(self, batch: PairBatch) -> Tensor:

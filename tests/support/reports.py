@@ -6,8 +6,8 @@ import numpy as np
 from small_translators import HOSTILE
 
 from multihead.inspect.maps import Alignment
-from multihead.inspect.maps.tokens import Token
-from multihead.inspect.report import Example, RunComparison, RunFacts, RunScores, TestSetResults
+from multihead.inspect.maps.tokens import TokenLabel
+from multihead.inspect.report import RunComparison, RunFacts, RunScores, TestSetResults, TranslatedExample
 from multihead.scores import Comparison, Interval, LengthBucket, Score
 
 FIRST = Interval(31.37, 31.41, 1.13)
@@ -17,8 +17,8 @@ def a_comparison() -> RunComparison:
     """Return a comparison of two runs; the second has attention and is better."""
     runs = [_facts("runs/lstm", "seq2seq", 53), _facts("runs/attention", "rnn_attention", 59)]
     examples = [
-        Example(7, "ein Hund läuft", "a dog runs", ["a cat", "a dog runs"], [23.5, 100.0]),
-        Example(3, "zwei Katzen", "two cats", ["two cats", "two dogs"], [100.0, 61.25]),
+        TranslatedExample(7, "ein Hund läuft", "a dog runs", ["a cat", "a dog runs"], [23.5, 100.0]),
+        TranslatedExample(3, "zwei Katzen", "two cats", ["two cats", "two dogs"], [100.0, 61.25]),
     ]
     aligned = [replace(examples[0], alignments=[None, an_alignment()])]
     measured = [_measured(0), _measured(1)]
@@ -29,7 +29,9 @@ def hostile_comparison() -> RunComparison:
     """Return a comparison whose names, sentences and words would run a script if they were not escaped."""
     made = a_comparison()
     text = " ".join(HOSTILE)
-    example = Example(1, text, text, [text, "".join(HOSTILE)], [50.0, 25.0], [None, an_alignment(*HOSTILE)])
+    example = TranslatedExample(
+        1, text, text, [text, "".join(HOSTILE)], [50.0, 25.0], [None, an_alignment(*HOSTILE)]
+    )
     test = replace(made.tests[0], name=text, examples=[example], aligned=[example])
     runs = [replace(run, name=f"{run.name}{text}") for run in made.runs]
     return RunComparison(runs, [test], [text])
@@ -38,7 +40,7 @@ def hostile_comparison() -> RunComparison:
 def an_alignment(*words: str) -> Alignment:
     """Return a diagonal alignment."""
     shown = words or ("ein", "Hund", "läuft")
-    tokens = tuple(Token(text, place) for place, text in enumerate(shown))
+    tokens = tuple(TokenLabel(text, place) for place, text in enumerate(shown))
     return Alignment(np.eye(len(tokens), dtype=np.float32), tokens, tokens, "how it was made")
 
 

@@ -4,7 +4,7 @@ import dataclasses
 import json
 from pathlib import Path
 
-from multihead.run.manifest import Entry, Manifest
+from multihead.run.manifest import Manifest, ManifestEntry
 
 
 def accept(folder: Path) -> None:
@@ -12,7 +12,9 @@ def accept(folder: Path) -> None:
     manifest = Manifest.load(folder)
     assert manifest
     found = {
-        name: Entry.of((folder / name).read_bytes()) for name in manifest.files if (folder / name).exists()
+        name: ManifestEntry.of((folder / name).read_bytes())
+        for name in manifest.files
+        if (folder / name).exists()
     }
     dataclasses.replace(manifest, files=found).save(folder)
 

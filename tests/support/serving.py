@@ -17,7 +17,7 @@ from multihead.apps.serve.connections import READ_SECONDS, timed_protocol
 from multihead.apps.serve.fair_queue import FairQueue
 from multihead.apps.serve.libretranslate import TranslateDocument
 from multihead.apps.serve.queued import QueuedTranslator
-from multihead.apps.serve.service import Direction, Service
+from multihead.apps.serve.service import ServedDirection, Service
 from multihead.errors import UserError
 from multihead.recipe.settings import SearchSettings
 from multihead.tasks.translation.lines import Output, Translation, Translator
@@ -76,7 +76,7 @@ def inspected(run: str, sentence: str) -> str:
 
 
 def upper(
-    translator: TextTranslator, direction: Direction, name: str, content: bytes
+    translator: TextTranslator, direction: ServedDirection, name: str, content: bytes
 ) -> tuple[bytes, list[str]]:
     """Translate a document to capitals; an XLIFF file names another language."""
     if name.endswith(".po"):
@@ -94,7 +94,7 @@ def service(
         for a, b in pairs:
             own = translator or Reverser()
             texts = TextTranslator(QueuedTranslator(own, queue, f"{a}-{b}"), a, b)
-            directions.append(Direction(f"runs/{a}-{b}", a, b, texts, own.settings))
+            directions.append(ServedDirection(f"runs/{a}-{b}", a, b, texts, own.settings))
         yield Service(directions, queue, seconds=seconds)
 
 

@@ -124,3 +124,19 @@ for seed in (2, 3):
 def test_an_unknown_pair_is_refused() -> None:
     with pytest.raises(UserError, match=r"no number words for 'fr-en'\. Choose de-en or ko-en"):
         make("fr-en", 1)
+
+
+@pytest.mark.parametrize(
+    ("language", "number", "words"),
+    [
+        ("en", 342_091, "three hundred and forty-two thousand and ninety-one"),
+        ("en", 1234, "one thousand, two hundred and thirty-four"),
+        ("de", 101_001, "einhunderteintausendeins"),
+        ("de", 57_024, "siebenundfünfzigtausendvierundzwanzig"),
+        ("ko", 12_345, "만 이천삼백사십오"),
+        ("ko", 110_101, "십일만 백일"),
+        ("ko", 0, "영"),
+    ],
+)
+def test_numbers_are_spelled_as_by_a_native_writer(language: str, number: int, words: str) -> None:
+    assert numbers.WORDS[language](number) == words

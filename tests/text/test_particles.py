@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from multihead.errors import UserError
 from multihead.text.korean_sounds import final_sound
-from multihead.text.particles import agree, particle
+from multihead.text.particles import following_with_particle, particle
 
 LINES = (Path(__file__).parent / "nouns.ko.tsv").read_text(encoding="utf-8").removesuffix("\n").split("\n")
 NOUNS = [(noun, reading) for noun, reading in (line.split("\t") for line in LINES)]
@@ -160,7 +160,7 @@ def test_what_is_no_pair_is_refused(pair: str) -> None:
     ],
 )
 def test_a_particle_behind_another_noun_is_made_to_agree(noun: str, following: str, wanted: str) -> None:
-    assert agree(noun, following) == wanted
+    assert following_with_particle(noun, following) == wanted
 
 
 @given(noun=st.text(max_size=23), following=st.text("을를은는이가과와으로 abc", max_size=5))
@@ -169,5 +169,5 @@ def test_a_particle_behind_another_noun_is_made_to_agree(noun: str, following: s
 def test_any_text_may_be_a_noun(noun: str, following: str) -> None:
     assert particle(noun, "은/는") in ("은", "는", "은(는)")
     assert particle(noun, "으로/로") in ("으로", "로", "(으)로")
-    again = agree(noun, following)
-    assert agree(noun, again) == again
+    again = following_with_particle(noun, following)
+    assert following_with_particle(noun, again) == again

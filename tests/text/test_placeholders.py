@@ -11,7 +11,7 @@ from multihead.recipe.settings import TokenizerSettings
 from multihead.text import symbols
 from multihead.text.marked import MarkedTokenizer
 from multihead.text.placeholder_patterns import KINDS, find
-from multihead.text.placeholders import Report, protect, restore
+from multihead.text.placeholders import PlaceholderReport, protect, restore
 from multihead.text.training import train
 
 
@@ -160,7 +160,7 @@ def test_of_10000_generated_strings_none_loses_anything() -> None:
     for _ in range(10_000):
         text = generated(chance)
         protected, table = protect(text)
-        assert restore(protected, table) == (text, Report())
+        assert restore(protected, table) == (text, PlaceholderReport())
         for entry in table.entries:
             assert text[entry.span.start : entry.span.end] == entry.span.text
             assert protected.count(entry.symbol) == 1
@@ -187,7 +187,7 @@ def test_what_is_protected_is_restored(text: str) -> None:
     for reserved in (symbols.STANDARD, (), ("<ph3>", "<ph7>", "<g0>", "<g1>", "</g1>")):
         for kinds in (KINDS, ("tag",), ()):
             protected, table = protect(text, reserved, kinds)
-            assert restore(protected, table) == (text, Report())
+            assert restore(protected, table) == (text, PlaceholderReport())
             assert {entry.symbol for entry in table.entries} <= set(reserved)
             assert len(table.entries) + len(table.left) == len(find(text, kinds))
 
@@ -209,14 +209,14 @@ def test_what_a_translation_does_to_placeholders_is_reported() -> None:
     protected, table = protect("<b>{a}</b> and {b} or {c} of 1.5 %")
     assert protected == "<g0><ph0></g0> and <ph1> or <ph2> of <ph3>"
 
-    def after(text: str) -> Report:
+    def after(text: str) -> PlaceholderReport:
         return restore(text, table).report
 
     assert after("<ph3>: <ph1>, <g0><ph0></g0>, <ph2>").whole
     assert after("<ph1> und <g0><ph0></g0> oder <ph2> von <ph3>").moved == ("{b}",)
-    assert after("<g0><ph0></g0> <ph1> <ph2>") == Report(lost=("1.5 %",))
-    assert after(f"{protected} <ph1>") == Report(doubled=("{b}",))
-    assert after(f"{protected} <ph9> <2de> <ph9>") == Report(foreign=("<ph9>", "<2de>"))
+    assert after("<g0><ph0></g0> <ph1> <ph2>") == PlaceholderReport(lost=("1.5 %",))
+    assert after(f"{protected} <ph1>") == PlaceholderReport(doubled=("{b}",))
+    assert after(f"{protected} <ph9> <2de> <ph9>") == PlaceholderReport(foreign=("<ph9>", "<2de>"))
     crossed = after("</g0><ph0><g0> <ph1> <ph2> <ph3>")
     assert crossed.crossed == ("</b>", "<b>")
     assert not crossed.whole
@@ -237,9 +237,11 @@ def test_what_no_symbol_is_left_for_stays_and_is_watched() -> None:
     protected, table = protect(text, reserved=["<ph0>"])
     assert protected == "<ph0> {b} {b} https://x.y"
     assert [span.text for span in table.left] == ["{b}", "{b}", "https://x.y"]
-    assert restore(protected, table) == (text, Report())
-    assert restore("{b} <ph0> (https://x.yz)", table).report == Report(lost=("{b}",))
-    assert restore("<ph0>", protect("{a}{a}", reserved=["<ph0>"]).table).report == Report(lost=("{a}",))
+    assert restore(protected, table) == (text, PlaceholderReport())
+    assert restore("{b} <ph0> (https://x.yz)", table).report == PlaceholderReport(lost=("{b}",))
+    assert restore("<ph0>", protect("{a}{a}", reserved=["<ph0>"]).table).report == PlaceholderReport(
+        lost=("{a}",)
+    )
 
 
 def test_symbols_go_through_a_tokenizer() -> None:
@@ -251,7 +253,7 @@ def test_symbols_go_through_a_tokenizer() -> None:
         protected, table = protect(source, whole.tokenizer.symbols)
         ids = whole.encode(protected)
         assert [id for id in ids if id in whole.tokenizer.symbols.values()]
-        assert restore(whole.decode(ids), table) == (source, Report())
+        assert restore(whole.decode(ids), table) == (source, PlaceholderReport())
 
 
 UNITS = items(
@@ -288,6 +290,6 @@ def test_very_many_different_spans_are_checked_in_linear_time() -> None:
     text = " ".join(str(number) for number in range(1_000, 15_000))
     protected, table = protect(text)
     start = time.process_time()
-    assert restore(protected, table).report == Report()
+    assert restore(protected, table).report == PlaceholderReport()
     assert len(restore("", table).report.lost) == 14_000
     assert time.process_time() - start < 5

@@ -92,16 +92,16 @@ def test_standard_symbols_are_few_and_each_has_one_use() -> None:
     assert len(set(symbols.STANDARD)) == len(symbols.STANDARD) == 41
     assert all(map(symbols.is_symbol, SYMBOLS))
     kinds = [symbols.kind(symbol) for symbol in SYMBOLS]
-    counts = {kind: kinds.count(kind) for kind in symbols.Kind}
+    counts = {kind: kinds.count(kind) for kind in symbols.SymbolKind}
     assert counts == {
-        symbols.Kind.LANGUAGE: 2,
-        symbols.Kind.DOMAIN: 1,
-        symbols.Kind.ORIGIN: 2,
-        symbols.Kind.PLACEHOLDER: 16,
-        symbols.Kind.OPENING: 8,
-        symbols.Kind.CLOSING: 8,
-        symbols.Kind.STANDALONE: 4,
-        symbols.Kind.TERM: 3,
+        symbols.SymbolKind.LANGUAGE: 2,
+        symbols.SymbolKind.DOMAIN: 1,
+        symbols.SymbolKind.ORIGIN: 2,
+        symbols.SymbolKind.PLACEHOLDER: 16,
+        symbols.SymbolKind.OPENING: 8,
+        symbols.SymbolKind.CLOSING: 8,
+        symbols.SymbolKind.STANDALONE: 4,
+        symbols.SymbolKind.TERM: 3,
     }
 
 

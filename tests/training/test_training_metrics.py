@@ -2,9 +2,9 @@
 
 import pytest
 
-from multihead.data.stream import Position
+from multihead.data.stream import StreamPosition
 from multihead.training.metrics import IntervalMetrics
-from multihead.training.progress import Progress
+from multihead.training.progress import TrainingProgress
 from multihead.training.update import UpdateStats
 
 
@@ -33,11 +33,11 @@ def test_malformed_metrics_are_refused(changed: dict[str, object]) -> None:
 
 def test_progress_survives_json() -> None:
     unlogged = IntervalMetrics({"loss": 2.5}, {"loss": 3}, 1, 5, 0.5, 0.1, 2.0)
-    progress = Progress(7, Position(3, 1), 50, 11.0, 2.5, 5, 2, [3, 5], "enough", unlogged)
+    progress = TrainingProgress(7, StreamPosition(3, 1), 50, 11.0, 2.5, 5, 2, [3, 5], "enough", unlogged)
     saved = progress.to_dict()
-    assert Progress.from_dict(saved) == progress
+    assert TrainingProgress.from_dict(saved) == progress
     earlier = {"untold": saved.pop("unlogged"), **saved}
-    assert Progress.from_dict(earlier) == progress
+    assert TrainingProgress.from_dict(earlier) == progress
 
 
 @pytest.mark.parametrize(
@@ -58,4 +58,4 @@ def test_progress_survives_json() -> None:
 )
 def test_malformed_progress_is_refused(changed: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="not the progress of a training run"):
-        Progress.from_dict({**Progress().to_dict(), **changed})
+        TrainingProgress.from_dict({**TrainingProgress().to_dict(), **changed})

@@ -12,7 +12,7 @@ from torch.testing import assert_close
 from multihead.batch import PairBatch
 from multihead.data.batches import collate
 from multihead.errors import UserError
-from multihead.nn.losses import Loss, Term
+from multihead.nn.losses import Loss, LossTerm
 from multihead.recipe.settings import TrainingSettings
 from multihead.training import optimizers
 from multihead.training.cuda_graphs import can_capture
@@ -80,7 +80,7 @@ class Line(nn.Module):
         self.slope = torch.tensor(slope)
 
     def loss(self, batch: PairBatch, step: int) -> Loss:
-        return {"loss": Term(1.0, (self.weight * self.slope).sum() * batch.tokens, per="tokens")}
+        return {"loss": LossTerm(1.0, (self.weight * self.slope).sum() * batch.tokens, per="tokens")}
 
 
 def plain_descent(model: Line, clip_norm: float) -> tuple[UpdateStats, Tensor]:
@@ -126,7 +126,7 @@ class Noise(nn.Module):
 
     def loss(self, batch: PairBatch, step: int) -> Loss:
         self.drawn.append(torch.rand(()).item())
-        return {"loss": Term(1.0, self.weight.sum(), per="tokens")}
+        return {"loss": LossTerm(1.0, self.weight.sum(), per="tokens")}
 
 
 def test_randomness_is_a_function_of_seed_step_and_micro_batch() -> None:

@@ -60,7 +60,7 @@ def small(corpus: Path) -> Callable[..., Recipe[Settings]]:
             "training.log_every": 1,
             "training.threads": 1,
             "validation.every": 2,
-            "validation.max_pairs": 11,
+            "validation.max_examples": 11,
             "validation.samples": 2,
         }
         settings |= {key.replace("__", "."): value for key, value in overrides.items()}

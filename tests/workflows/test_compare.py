@@ -53,7 +53,7 @@ def seq2seq_recipe(corpus: Path) -> Recipe[Settings]:
         "training.batch_tokens": 523,
         "training.threads": 1,
         "validation.every": 2,
-        "validation.max_pairs": 11,
+        "validation.max_examples": 11,
     }
     return recipes.from_toml("", overrides=settings)
 

@@ -8,8 +8,8 @@ import torch
 from rich.console import Console
 
 from multihead.apps.corpus import resumable_translation
-from multihead.apps.corpus.diversify import ENSEMBLE, Request, diversify, stages
-from multihead.apps.corpus.resumable_translation import Blocks
+from multihead.apps.corpus.diversify import ENSEMBLE, DiversificationRequest, diversify, stages
+from multihead.apps.corpus.resumable_translation import TranslatedBlocks
 from multihead.errors import UserError
 from multihead.run import Run
 from multihead.workflows import train as training
@@ -29,7 +29,7 @@ TINY = {
     "training.threads": 1,
     "validation.every": 2,
     "validation.samples": 0,
-    "validation.max_pairs": 7,
+    "validation.max_examples": 7,
     "validation.patience": 0,
     "search.max_extra": 3,
 }
@@ -40,7 +40,7 @@ class Killed(BaseException):
     """Stands for the end of the process."""
 
 
-def request(folder: Path, cache: Path, **changed: object) -> Request:
+def request(folder: Path, cache: Path, **changed: object) -> DiversificationRequest:
     """Return a request for a corpus of number words in reverse order, written into the folder."""
     triples = [(a, b, c) for a in NUMBERS for b in NUMBERS for c in NUMBERS]
     folder.mkdir(exist_ok=True)
@@ -50,7 +50,7 @@ def request(folder: Path, cache: Path, **changed: object) -> Request:
     (folder / "train.en").write_text(english, encoding="utf-8")
     files = {"source": (f"{folder}/train.de",), "target": (f"{folder}/train.en",)}
     given = {**TINY, "data.cache": str(cache), **changed}
-    return Request(None, None, files, given, folder / "run")
+    return DiversificationRequest(None, None, files, given, folder / "run")
 
 
 def test_killed_before_any_stage_it_ends_with_the_same_weights(
@@ -94,7 +94,7 @@ def test_a_translation_killed_in_any_block_repeats_no_finished_block(
             calls.append(first)
             return [text.upper() for text in block]
 
-        blocks = Blocks(tmp_path / "blocks", {"of": "this"})
+        blocks = TranslatedBlocks(tmp_path / "blocks", {"of": "this"})
         done = blocks.translated(lines, translate, stage="", total=31, progress=lambda *news: None)
         return list(done)
 
@@ -107,4 +107,4 @@ def test_a_translation_killed_in_any_block_repeats_no_finished_block(
     assert run(6) == [(text, text.upper()) for text in lines]
     assert calls[5:] == [14]
     with pytest.raises(UserError, match="begun from other text"):
-        Blocks(tmp_path / "blocks", {"of": "that"})
+        TranslatedBlocks(tmp_path / "blocks", {"of": "that"})

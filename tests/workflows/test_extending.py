@@ -1,4 +1,4 @@
-"""docs/extending.md: its files, recipes and commands work as described."""
+"""docs/how-to/extending.md: its files, recipes and commands work as described."""
 
 import random
 import re
@@ -14,7 +14,7 @@ from multihead.recipe import load
 from multihead.run import Run
 from multihead.system import plugins
 
-PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "extending.md"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 QUICK = ("--method", "greedy", "--max-extra", "2")
 SHORT = ("--training.steps", "4", "--training.threads", "1")

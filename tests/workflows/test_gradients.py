@@ -7,7 +7,15 @@ import pytest
 import torch
 
 from multihead.apps.studies import gradients
-from multihead.apps.studies.gradients import LAYERS, MEASURED, SYMBOLS, Memory, curves, gradient, sequences
+from multihead.apps.studies.gradients import (
+    LAYERS,
+    MEASURED,
+    SYMBOLS,
+    SymbolModel,
+    curves,
+    gradient,
+    sequences,
+)
 from multihead.cli import main
 
 D = 16
@@ -25,7 +33,7 @@ def test_a_sequence_is_a_symbol_and_then_noise() -> None:
 def test_the_measured_gradient_is_the_change_of_the_logit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gradients, "MEASURED", 1)
     torch.manual_seed(3)
-    model = Memory(LAYERS[name](D), D).double()
+    model = SymbolModel(LAYERS[name](D), D).double()
     torch.manual_seed(5)
     found, _ = gradient(model, 5)
     torch.manual_seed(5)

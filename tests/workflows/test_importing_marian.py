@@ -166,7 +166,7 @@ def test_an_imported_marian_can_be_fine_tuned(
         "training.batch_tokens": 211,
         "training.threads": 1,
         "validation.every": 2,
-        "validation.max_pairs": 3,
+        "validation.max_examples": 3,
         "search.max_length": 5,
         "data.cache": tmp_path / "cache",
     }

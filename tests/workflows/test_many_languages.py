@@ -76,7 +76,7 @@ def make(folder: Path) -> Make:
             "training.threads": 1,
             "training.precision": "fp32",
             "validation.every": 2,
-            "validation.max_pairs": 31,
+            "validation.max_examples": 31,
             "validation.samples": 2,
         }
         settings |= {key.replace("__", "."): value for key, value in overrides.items()}

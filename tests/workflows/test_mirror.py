@@ -127,7 +127,7 @@ def test_the_command_resumes_a_mirrored_run_that_names_no_recipe(
 ) -> None:
     files = ["--src", str(corpus / "train.de"), "--tgt", str(corpus / "train.en"), "--mirror", ADDRESS]
     sizes = {"model.d_model": 14, "model.d_ff": 22, "model.num_heads": 2, "model.num_layers": 1}
-    keys = {**sizes, "training.steps": 3, "validation.every": 2, "validation.max_pairs": 5}
+    keys = {**sizes, "training.steps": 3, "validation.every": 2, "validation.max_examples": 5}
     given = [*files, *(part for key, value in keys.items() for part in (f"--{key}", str(value)))]
     given += ["--tokenizer.kind", "chars", "--search.max_length", "5", "--training.schedule", "constant"]
     assert main(["train", *given, "--run", str(tmp_path / "first")]) == 0

@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from capitals import written
-from multihead_documents import open_document
 from scripted_translator import ScriptedTranslator
 
 from multihead.apps.documents.page_links import linked_places
-from multihead.apps.documents.translating_documents import Request, translate_document
+from multihead.apps.documents.translating_documents import DocumentRequest, translate_document
 from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text.training import train
+from multihead_documents import open_document
 
 
 def test_places_that_other_pages_link_to_are_found_however_they_are_written(tmp_path: Path) -> None:
@@ -51,6 +51,6 @@ def test_a_heading_that_another_page_names_gets_an_anchor(tmp_path: Path) -> Non
     translator = TextTranslator(ScriptedTranslator(tokenizer, lambda line, _: [line[::-1]]), "de", "en")
     page = written(tmp_path, "a.md", "# eins zwei\n\n## drei {#drei}\n")
     linked = frozenset(("eins-zwei", "drei"))
-    request = Request(page, tmp_path / "b.md", SearchSettings(), linked=linked)
+    request = DocumentRequest(page, tmp_path / "b.md", SearchSettings(), linked=linked)
     translate_document(request, translator, [])
     assert request.output.read_text() == '# <a id="eins-zwei"></a>iewz snie\n\n## ierd {#drei}\n'

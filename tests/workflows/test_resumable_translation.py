@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from multihead.apps.corpus.resumable_translation import Blocks
+from multihead.apps.corpus.resumable_translation import TranslatedBlocks
 from multihead.text.corpus import read_lines
 
 
 def test_outputs_are_lines_of_a_text_file_that_can_be_read(tmp_path: Path) -> None:
     outputs = ["a\nb", "\0c", "d"]
-    blocks = Blocks(tmp_path / "blocks", {})
+    blocks = TranslatedBlocks(tmp_path / "blocks", {})
     pairs = blocks.translated(
         ["x", "y", "z"], lambda *given: outputs, stage="", total=3, progress=lambda *given: None
     )

@@ -9,7 +9,7 @@ import pytest
 from capitals import capital_translator, written
 
 from multihead.apps.documents import translating_documents
-from multihead.apps.documents.translating_documents import Request, translate_document
+from multihead.apps.documents.translating_documents import DocumentRequest, translate_document
 from multihead.errors import UserError
 from multihead.recipe.settings import SearchSettings
 from multihead.tasks.translation.texts.text_translator import TextTranslator
@@ -39,7 +39,7 @@ def test_an_interrupted_translation_resumes(translator: TextTranslator, tmp_path
         if count == 3:
             raise StoppedError
 
-    request = Request(path, tmp_path / "out.txt", SearchSettings())
+    request = DocumentRequest(path, tmp_path / "out.txt", SearchSettings())
     with pytest.raises(StoppedError):
         translate_document(request, translator, [], progress=stop)
     assert not request.output.exists()
@@ -56,7 +56,7 @@ def test_an_interrupted_translation_resumes(translator: TextTranslator, tmp_path
 @pytest.mark.usefixtures("small_chunks")
 def test_a_killed_translation_resumes(translator: TextTranslator, tmp_path: Path) -> None:
     path = written(tmp_path, "a.txt", "".join(f"Satz {number} hier.\n" for number in range(7)))
-    request = Request(path, tmp_path / "out.txt", SearchSettings())
+    request = DocumentRequest(path, tmp_path / "out.txt", SearchSettings())
 
     def killed(count: int, total: int | None) -> None:
         if count == 4:
@@ -85,14 +85,14 @@ def test_a_journal_of_something_else_is_discarded(
         if count == 1:
             raise StoppedError
 
-    request = Request(path, tmp_path / "out.txt", SearchSettings())
+    request = DocumentRequest(path, tmp_path / "out.txt", SearchSettings())
     with pytest.raises(StoppedError):
         translate_document(request, translator, [], progress=stop)
     assert journal.exists()
     if change == "document":
         written(tmp_path, "a.txt", "Drei.\nZwei.\n")
     else:
-        request = Request(path, tmp_path / "out.txt", SearchSettings(beam_size=3))
+        request = DocumentRequest(path, tmp_path / "out.txt", SearchSettings(beam_size=3))
     assert translate_document(request, translator, []).resumed == 0
     assert request.output.read_text() == path.read_text().upper()
 
@@ -105,7 +105,7 @@ def test_spoilt_lines_of_a_journal_are_translated_again(translator: TextTranslat
         if count == 3:
             raise StoppedError
 
-    request = Request(path, tmp_path / "out.txt", SearchSettings())
+    request = DocumentRequest(path, tmp_path / "out.txt", SearchSettings())
     with pytest.raises(StoppedError):
         translate_document(request, translator, [], progress=stop)
     journal = tmp_path / ".out.txt.progress"
@@ -122,7 +122,7 @@ def test_spoilt_lines_of_a_journal_are_translated_again(translator: TextTranslat
 
 def test_two_processes_never_write_one_output(translator: TextTranslator, tmp_path: Path) -> None:
     path = written(tmp_path, "a.txt", "Eins.\n")
-    request = Request(path, tmp_path / "out.txt", SearchSettings())
+    request = DocumentRequest(path, tmp_path / "out.txt", SearchSettings())
 
     def again(count: int, total: int | None) -> None:
         with pytest.raises(UserError, match="another process"):

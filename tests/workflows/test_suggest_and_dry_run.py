@@ -11,7 +11,7 @@ from multihead.data.prepare import prepare
 from multihead.recipe import Recipe, model_kinds
 from multihead.recipe.settings import DataSettings, Settings
 from multihead.system import hardware
-from multihead.tasks.translation.suggest import Asked, measure, suggest
+from multihead.tasks.translation.suggest import RequestedSettings, measure, suggest
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.suggested_recipe import languages
 from multihead.workflows.train import train
@@ -28,7 +28,9 @@ def test_suggestions_are_a_valid_recipe_whatever_the_size(pairs: int) -> None:
 
 @pytest.mark.parametrize("steps", [1, 7, 53, 2003, 100_003])
 def test_what_follows_from_the_number_of_updates_follows_from_the_one_that_was_given(steps: int) -> None:
-    recipe = recipes.from_toml("", overrides=suggest(sentences(9_973), Asked(steps=steps)).settings)
+    recipe = recipes.from_toml(
+        "", overrides=suggest(sentences(9_973), RequestedSettings(steps=steps)).settings
+    )
     assert recipe.training.steps == steps
     assert recipe.training.warmup_steps <= steps / 10
     assert recipe.validation.every <= steps
@@ -36,7 +38,9 @@ def test_what_follows_from_the_number_of_updates_follows_from_the_one_that_was_g
 
 def test_the_rate_is_that_of_the_optimiser_which_was_asked_for() -> None:
     def settings(optimizer: str, schedule: str = "cosine") -> dict[str, object]:
-        return dict(suggest(sentences(9_973), Asked(optimizer=optimizer, schedule=schedule)).settings)
+        return dict(
+            suggest(sentences(9_973), RequestedSettings(optimizer=optimizer, schedule=schedule)).settings
+        )
 
     rates = {name: settings(name)["training.learning_rate"] for name in ("adam", "muon")}
     assert rates == {"adam": 3e-3, "muon": 6e-3}
@@ -48,7 +52,7 @@ def test_the_rate_is_that_of_the_optimiser_which_was_asked_for() -> None:
 @pytest.mark.parametrize("pairs", [9_973, 29_000, 166_618])
 def test_whatever_the_kind_of_model_it_has_about_as_many_parameters(kind: str, pairs: int) -> None:
     def parameters(kind: str) -> int:
-        settings = {**suggest(sentences(pairs), Asked(model=kind)).settings, "model.kind": kind}
+        settings = {**suggest(sentences(pairs), RequestedSettings(model=kind)).settings, "model.kind": kind}
         settings["model.source_vocab"] = settings["model.target_vocab"] = settings["tokenizer.vocab_size"]
         recipe = recipes.from_toml("", overrides=settings)
         with torch.device("meta"):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from multihead.apps.studies.sweep import Member, Row, Sweep, agreement, read, run_sweep, to_csv, to_html
+from multihead.apps.studies.sweep import Member, MemberRow, Sweep, agreement, read, run_sweep, to_csv, to_html
 from multihead.apps.studies.sweep.member import result_of, run_member
 from multihead.errors import UserError
 
@@ -51,7 +51,7 @@ class Watching:
     def __init__(self) -> None:
         self.states: list[tuple[str, str]] = []
 
-    def on_change(self, row: Row, rows: Sequence[Row]) -> None:
+    def on_change(self, row: MemberRow, rows: Sequence[MemberRow]) -> None:
         assert row in rows
         self.states.append((row.member.name, row.state))
 
@@ -180,7 +180,7 @@ def test_an_interrupted_sweep_is_resumed(make: Make, tmp_path: Path) -> None:
 # --- the table --------------------------------------------------------------------------------------
 
 
-def rows_of(make: Make, results: dict[str, tuple[float, float]]) -> tuple[Sweep, list[Row]]:
+def rows_of(make: Make, results: dict[str, tuple[float, float]]) -> tuple[Sweep, list[MemberRow]]:
     """Return rows from names with our BLEU and the reference's."""
     text = "".join(
         f'[[members]]\nname = "{name}"\nreference = {{ bleu = {theirs} }}\n'
@@ -188,7 +188,7 @@ def rows_of(make: Make, results: dict[str, tuple[float, float]]) -> tuple[Sweep,
     )
     sweep = make(text)
     rows = [
-        Row(member, "done", {"steps": 1, "news": {"bleu": results[member.name][0]}})
+        MemberRow(member, "done", {"steps": 1, "news": {"bleu": results[member.name][0]}})
         for member in sweep.members
     ]
     return sweep, rows
@@ -206,12 +206,14 @@ def test_directions_are_compared_with_the_reference(make: Make) -> None:
         },
     )
     assert agreement(sweep, rows) == ["bleu: 2 of 3 changes agree with the reference (not down)."]
-    assert agreement(sweep, [Row(rows[0].member, "failed"), *rows[1:]]) == []
+    assert agreement(sweep, [MemberRow(rows[0].member, "failed"), *rows[1:]]) == []
 
 
 def test_untrusted_text_does_not_become_markup(make: Make) -> None:
     sweep, rows = rows_of(make, {"base": (1.0, 2.0), "<b>x": (1.0, 2.0)})
-    rows.append(Row(Member("c", rows[0].member.recipe, {}, {}), "failed", error="<script>alert(1)</script>"))
+    rows.append(
+        MemberRow(Member("c", rows[0].member.recipe, {}, {}), "failed", error="<script>alert(1)</script>")
+    )
     page = to_html(sweep, rows)
     assert "<b>x" not in page
     assert "<script>" not in page

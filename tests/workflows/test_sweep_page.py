@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from multihead import recipe as recipes
-from multihead.apps.studies.sweep import Member, Row, Sweep, to_html
-from multihead.apps.studies.sweep.headlines import Score, by_length, changes, scores
+from multihead.apps.studies.sweep import Member, MemberRow, Sweep, to_html
+from multihead.apps.studies.sweep.headlines import HeadlineScore, by_length, changes, scores
 
 RECIPE = recipes.load("quickstart")
 
 
-def row(name: str, bleu: float | None, *, reference: float | None = None, **changed: object) -> Row:
+def row(name: str, bleu: float | None, *, reference: float | None = None, **changed: object) -> MemberRow:
     """Return the row of a member with its BLEU on a test set, or of a waiting one."""
     member = Member(
         name,
@@ -20,11 +20,11 @@ def row(name: str, bleu: float | None, *, reference: float | None = None, **chan
         {} if reference is None else {"bleu": reference},
     )
     if bleu is None:
-        return Row(member, "waiting")
-    return Row(member, "done", {"minutes": 1.25, "news": {"bleu": bleu, "perplexity": 7.0}})
+        return MemberRow(member, "waiting")
+    return MemberRow(member, "done", {"minutes": 1.25, "news": {"bleu": bleu, "perplexity": 7.0}})
 
 
-def sweep_of(*rows: Row, base: str = "") -> Sweep:
+def sweep_of(*rows: MemberRow, base: str = "") -> Sweep:
     return Sweep("mine", "about", base, tuple(each.member for each in rows))
 
 
@@ -44,18 +44,21 @@ def test_changes_are_the_differences_from_the_base() -> None:
 
 
 def test_scores_are_those_on_test_sets_or_else_on_the_validation_set() -> None:
-    assert scores([row("a", None), row("b", 1.0)]) == [Score("bleu", "news"), Score("perplexity", "news")]
+    assert scores([row("a", None), row("b", 1.0)]) == [
+        HeadlineScore("bleu", "news"),
+        HeadlineScore("perplexity", "news"),
+    ]
     valid: Mapping[str, Any] = {"minutes": 3.0, "valid_accuracy": 0.5, "valid_f1": 0.25}
-    pictures = Row(row("c", None).member, "done", valid)
-    assert scores([pictures]) == [Score("accuracy"), Score("f1")]
-    assert Score("f1").of(pictures) == 0.25
-    assert Score("f1").of(row("d", None)) is None
+    pictures = MemberRow(row("c", None).member, "done", valid)
+    assert scores([pictures]) == [HeadlineScore("accuracy"), HeadlineScore("f1")]
+    assert HeadlineScore("f1").of(pictures) == 0.25
+    assert HeadlineScore("f1").of(row("d", None)) is None
     assert scores([row("e", None)]) == []
 
 
 def test_bleu_is_shown_by_source_length() -> None:
     numbers = {"bleu": 3.0, "bleu_lowercase": 4.0, "bleu_lowercase_0-10": 5.0, "bleu_lowercase_11+": 2.0}
-    rows = [row("waiting", None), Row(row("a", None).member, "done", {"news": numbers})]
+    rows = [row("waiting", None), MemberRow(row("a", None).member, "done", {"news": numbers})]
     found = by_length(rows)
     assert {words: score.of(rows[1]) for words, score in found.items()} == {"0-10": 5.0, "11+": 2.0}
     assert "<small>11+ words</small>bleu" in to_html(sweep_of(*rows), rows)

@@ -15,7 +15,7 @@ def written(tmp_path: Path) -> Path:
 
 
 def test_the_examples_in_the_documentation_are_valid(written: Path) -> None:
-    guide = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    guide = (Path(__file__).parents[2] / "docs" / "how-to" / "sweeps.md").read_text(encoding="utf-8")
     docstring, in_guide = plan.__doc__ or "", guide.partition("```toml\n")[2].partition("```")[0]
     for text in (docstring.partition("\n\n")[2], in_guide):
         written.write_text(text, encoding="utf-8")
@@ -25,7 +25,7 @@ def test_the_examples_in_the_documentation_are_valid(written: Path) -> None:
 
 
 def test_the_guide_gives_the_number_of_members_of_built_in_sweeps() -> None:
-    guide = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    guide = (Path(__file__).parents[2] / "docs" / "how-to" / "sweeps.md").read_text(encoding="utf-8")
     for name in sweeps.names():
         assert f"| `{name}` | {len(read(name).members)} |" in guide
 

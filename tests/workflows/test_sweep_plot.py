@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from multihead.apps.studies.sweep import Member, Plot, Row, Sweep, draw, read
-from multihead.apps.studies.sweep.plot import lines, setting
+from multihead.apps.studies.sweep import Member, MemberRow, Plot, Sweep, draw, read
+from multihead.apps.studies.sweep.plot import plotted_lines, setting
 from multihead.errors import UserError
 
 SWEEP = """
@@ -29,16 +29,16 @@ def written(folder: Path, text: str = SWEEP) -> Sweep:
     return read(str(file))
 
 
-def done(member: Member) -> Row:
+def done(member: Member) -> MemberRow:
     layers, seed = (float(str(setting(member, key))) for key in ("model.num_layers", "training.seed"))
     worse = setting(member, "model.positions") == "none"
-    return Row(member, "done", {"valid_loss": 5 - layers + seed / 8 + worse, "parameters": 7})
+    return MemberRow(member, "done", {"valid_loss": 5 - layers + seed / 8 + worse, "parameters": 7})
 
 
 def test_members_that_differ_in_the_seed_alone_are_one_point(tmp_path: Path) -> None:
     sweep = written(tmp_path)
     assert sweep.plot == Plot("model.num_layers", "loss", "model.positions")
-    score, found = lines(sweep.plot, [done(member) for member in sweep.members])
+    score, found = plotted_lines(sweep.plot, [done(member) for member in sweep.members])
     assert score is not None
     assert found == {
         "positions learned": {2.0: [3.125, 3.25], 3.0: [2.125, 2.25]},
@@ -48,7 +48,7 @@ def test_members_that_differ_in_the_seed_alone_are_one_point(tmp_path: Path) -> 
 
 def test_the_plot_is_drawn_of_what_is_done(tmp_path: Path) -> None:
     sweep, file = written(tmp_path), tmp_path / "plot.svg"
-    waiting = [Row(member, "waiting") for member in sweep.members]
+    waiting = [MemberRow(member, "waiting") for member in sweep.members]
     assert not draw(sweep, waiting, file)
     assert not file.exists()
     assert draw(sweep, [done(sweep.members[0]), *waiting[1:]], file)

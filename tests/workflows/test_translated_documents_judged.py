@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from document_samples import samples
-from multihead_documents import Markup, open_document
 from scripted_translator import ScriptedTranslator
 
-from multihead.apps.documents.translating_documents import Request, Summary, translate_document
+from multihead.apps.documents.translating_documents import DocumentRequest, Summary, translate_document
 from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text.training import train
+from multihead_documents import Markup, open_document
 
 SAMPLES = samples()
 
@@ -28,7 +28,9 @@ def translator() -> TextTranslator:
 def translated(name: str, folder: Path, translator: TextTranslator) -> tuple[Path, Summary]:
     path, output = folder / name, folder / f"out-{name}"
     path.write_bytes(SAMPLES[name])
-    return output, translate_document(Request(path, output, SearchSettings(), again=True), translator, [])
+    return output, translate_document(
+        DocumentRequest(path, output, SearchSettings(), again=True), translator, []
+    )
 
 
 def _plain(markup: Markup) -> str:

@@ -7,8 +7,8 @@ from capitals import capital_translator, translated, written
 from scripted_translator import ScriptedTranslator
 
 from multihead.apps.documents import translating_documents
-from multihead.apps.documents.translating_documents import Request, default_output, translate_document
-from multihead.apps.documents.translation_memory import Memory
+from multihead.apps.documents.translating_documents import DocumentRequest, default_output, translate_document
+from multihead.apps.documents.translation_memory import TranslationMemory
 from multihead.errors import UserError
 from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.tasks.translation.texts.text_translator import TextTranslator
@@ -124,12 +124,12 @@ def test_a_memory_is_read_once_for_several_documents_and_again_where_it_changed(
 ) -> None:
     opened: list[Path] = []
 
-    class Counted(Memory):
+    class Counted(TranslationMemory):
         def __init__(self, path: Path, source: str | None, target: str | None) -> None:
             opened.append(path)
             super().__init__(path, source, target)
 
-    monkeypatch.setattr(translating_documents, "Memory", Counted)
+    monkeypatch.setattr(translating_documents, "TranslationMemory", Counted)
     memory = written(tmp_path, "old.tmx", TMX)
     for name in ("a.txt", "b.txt"):
         _, summary = translated(translator, written(tmp_path, name, "Ein Hund.\n"), memory=memory)
@@ -167,7 +167,7 @@ def test_an_output_that_makes_no_sense_is_refused_before_work(
         ("folder.txt", "a folder"),
     ):
         with pytest.raises(UserError, match=message):
-            translate_document(Request(path, tmp_path / output, SearchSettings()), translator, [])
+            translate_document(DocumentRequest(path, tmp_path / output, SearchSettings()), translator, [])
     assert sorted(one.name for one in tmp_path.iterdir()) == ["a.txt", "folder.txt"]
 
 
@@ -242,7 +242,7 @@ def test_a_document_in_another_language_is_named_before_it_is_translated(
 ) -> None:
     events: list[str] = []
     page = written(tmp_path, "a.html", '<html lang="fr"><p>Hund')
-    request = Request(page, tmp_path / "b.html", SearchSettings())
+    request = DocumentRequest(page, tmp_path / "b.html", SearchSettings())
     translate_document(
         request, translator, [], progress=lambda *_: events.append("progress"), caution=events.append
     )

@@ -13,7 +13,7 @@ import pytest
 
 from multihead.apps.documents import translating_parts
 from multihead.apps.documents.text_blocks import find_blocks
-from multihead.apps.documents.translating_parts import MANIFEST, Parts
+from multihead.apps.documents.translating_parts import MANIFEST, SharedTranslation
 from multihead.errors import UserError
 from multihead.system.disk import MAX_BYTES
 from multihead.system.part import parse_part
@@ -42,8 +42,8 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-def parts_of(source: Path, facts: dict[str, object] | None = None) -> Parts:
-    return Parts(source.with_name("out"), source, "utf-8", facts or FACTS, block=BLOCK)
+def parts_of(source: Path, facts: dict[str, object] | None = None) -> SharedTranslation:
+    return SharedTranslation(source.with_name("out"), source, "utf-8", facts or FACTS, block=BLOCK)
 
 
 def translate(source: Path, i: int, n: int, function: translating_parts.Translate = numbered) -> list[int]:
@@ -247,7 +247,7 @@ def test_blocks_of_very_long_lines_are_kept_and_joined(source: Path) -> None:
         made.append(first)
         return ["x" * (MAX_BYTES // BLOCK + 11) for _ in lines]
 
-    parts = Parts(source.with_name("out"), source, "utf-8", FACTS, block=BLOCK)
+    parts = SharedTranslation(source.with_name("out"), source, "utf-8", FACTS, block=BLOCK)
     assert parts.translate(0, long)
     assert parts.done(0)
     assert parts.translate(0, long)

@@ -10,7 +10,7 @@ from watching import Silent
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.tasks.translation.suggest import Asked, alternative, profile
+from multihead.tasks.translation.suggest import RequestedSettings, alternative, profile
 from multihead.workflows import trial
 from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.train import train
@@ -39,7 +39,7 @@ def test_short_lines_of_words_may_be_spelt_or_split() -> None:
 def test_a_choice_that_was_asked_for_is_not_tried_against_another() -> None:
     chance = random.Random(3)
     corpus = profile([named(chance) for _ in range(211)])
-    assert alternative(corpus, Asked(kind="chars", joint=True)) is None
+    assert alternative(corpus, RequestedSettings(kind="chars", joint=True)) is None
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ EPOCH = 472_000.0
                 "tokenizer.dropout": 0.0,
                 "model.dropout": 0.1,
                 "validation.every": 622,
-                "validation.max_pairs": 300,
+                "validation.max_examples": 300,
             },
             id="three minutes: small batches, nothing left out",
         ),

@@ -21,9 +21,9 @@ VALID = {"data.valid_source": "v.de", "data.valid_target": "v.en"}
         ({"tokenizer.file": "t.json"}, {"tokenizer.split_digits": True}),
         (
             {"tokenizer.file": "a", "tokenizer.target_file": "b", "tokenizer.joint": False},
-            {"tokenizer.sample_pairs": 9},
+            {"tokenizer.sample_size": 9},
         ),
-        ({"model.kind": "gpt", "tokenizer.file": "t.json"}, {"tokenizer.sample_chars": 9}),
+        ({"model.kind": "gpt", "tokenizer.file": "t.json"}, {"tokenizer.sample_size": 9}),
         ({"tokenizer.kind": "chars"}, {"tokenizer.min_frequency": 2}),
         ({"tokenizer.kind": "chars"}, {"tokenizer.split_digits": True}),
         (VALID, {"data.valid_fraction": 0.2}),

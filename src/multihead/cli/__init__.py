@@ -20,7 +20,7 @@ from pathlib import Path
 
 from multihead.errors import UserError
 from multihead.system import plugins
-from multihead.system.imports import uncollected
+from multihead.system.imports import optional_packages, uncollected
 
 INTERRUPTED, BROKEN_PIPE, BAD_INPUT = 130, 141, 2
 """Exit codes: those of a shell for SIGINT and SIGPIPE, and that of an error the user can fix."""
@@ -33,17 +33,26 @@ usage: multihead COMMAND [options]
 
 {commands}
 
-  multihead COMMAND --help    show the options of a command
-  multihead --version         show the version
+options:
+  COMMAND --help              show the options of a command
+  --version                   show the version
   --debug                     with any command: show the traceback of an error
   --model.file FILE           with any command: a Python file of your own with a
-                              model, which is executed (docs/extending.md)
+                              model, which is executed (docs/how-to/extending.md)
 
 exit codes:
 {codes}
 
 New here? `multihead quickstart` trains a translator in a few minutes,
 without a network."""
+
+GROUPS = {
+    "train": ("train", "quickstart", "recipes", "sweep", "distill", "diversify", "lengthen"),
+    "translate": ("translate", "evaluate", "score", "compare", "inspect", "serve", "export"),
+    "data": ("data", "clean", "split", "align", "synthesise", "tokenise", "pieces"),
+    "other models": ("generate", "fill", "classify", "tag", "answer", "detect", "draw"),
+}
+"""Commands by what one wants; all others are tools."""
 
 EXIT_CODES = {
     0: "done",
@@ -56,15 +65,6 @@ EXIT_CODES = {
 }
 
 FILE_OPTION = "--model.file"
-
-OPTIONAL = {
-    "starlette": "serve",
-    "uvicorn": "serve",
-    "python_multipart": "serve",
-    "prometheus_client": "serve",
-    "scipy": "detect",
-}
-"""Optional packages, and the extra that installs each."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -187,26 +187,24 @@ def run_command(name: str, arguments: list[str]) -> int:
     Raises:
         UserError: it needs an extra that is not installed, or fails itself.
     """
-    try:
+    with optional_packages(f"`multihead {name}`"):
         with uncollected():
             command: Callable[[list[str]], int] = importlib.import_module(f"{__name__}.{name}").main
-    except ModuleNotFoundError as error:
-        if error.name not in OPTIONAL:
-            raise
-        remedy = f"pip install 'multihead[{OPTIONAL[error.name]}]'"
-        raise UserError(f"{error.name} is not installed", place=f"multihead {name}", remedy=remedy) from error
-    gc.freeze()  # imported objects stay alive: scanning them repeatedly took 7 % of a translation's time
-    if "torch" in sys.modules:  # a command that computes
-        importlib.import_module("multihead.system.hardware").use_threads()
-    return command(arguments)
+        gc.freeze()  # imported objects stay alive: scanning them repeatedly took 7 % of a translation's time
+        if sys.modules.get("torch"):  # a command that computes
+            importlib.import_module("multihead.system.hardware").use_threads()
+        return command(arguments)
 
 
 def _usage() -> str:
+    rest = [name for name in commands() if not any(name in names for names in GROUPS.values())]
     width = max(map(len, commands())) + 4
+    blocks = []
+    for group, names in {**GROUPS, "tools": rest}.items():
+        lines = [f"  {name:{width}}{commands()[name]}" for name in names]
+        blocks.append("\n".join([f"{group}:", *lines]))
     codes = "\n".join(f"  {code:>3}  {text}" for code, text in EXIT_CODES.items())
-    return USAGE.format(
-        codes=codes, commands="\n".join(f"  {name:{width}}{text}" for name, text in commands().items())
-    )
+    return USAGE.format(codes=codes, commands="\n\n".join(blocks))
 
 
 def _version() -> str:

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-import tyro
-
 from multihead.cli import _options
 from multihead.data.pairs import read_pairs
 from multihead.recipe.settings import DataSettings
@@ -30,9 +28,9 @@ class CorpusOptions:
     """TSV or CSV column or JSONL key of the target. (default: 2, "target")"""
     encoding: _options.Encoding = "utf-8"
     """Text encoding of the files."""
-    source_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--src-lang"])] = None
+    source_language: Annotated[_options.Text, _options.Option(aliases=("--src-lang",))] = None
     """Source language, as de: needed for TMX; ending of the output. (default: that of --src, or source)"""
-    target_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--tgt-lang"])] = None
+    target_language: Annotated[_options.Text, _options.Option(aliases=("--tgt-lang",))] = None
     """Target language, as en, likewise."""
 
     def pairs(self) -> Iterator[tuple[str, str]]:

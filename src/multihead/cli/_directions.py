@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from typing import Annotated, TypeVar
 
-import tyro
-
 from multihead.cli import _console, _options
 from multihead.tasks.translation.lines.line_translator import LineTranslator
 
-To = Annotated[str | None, tyro.conf.arg(name="to", metavar="LANGUAGE", help_behavior_hint="")]
-From = Annotated[str | None, tyro.conf.arg(name="from", metavar="LANGUAGE", help_behavior_hint="")]
-Tags = Annotated[tuple[str, ...], tyro.conf.arg(name="tag", metavar="TAG [TAG ...]", help_behavior_hint="")]
+To = Annotated[str | None, _options.Option(name="to", metavar="LANGUAGE")]
+From = Annotated[str | None, _options.Option(name="from", metavar="LANGUAGE")]
+Tags = Annotated[tuple[str, ...], _options.Option(name="tag", metavar="TAG...")]
 ZeroShot = _options.Flag
 
 T = TypeVar("T", bound=LineTranslator)

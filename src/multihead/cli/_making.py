@@ -1,9 +1,11 @@
 """`multihead data make`: corpora that are made by a rule, without a network."""
 
+import importlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -11,8 +13,6 @@ from multihead.data import joined_texts, listops
 from multihead.errors import UserError
 from multihead.run import files
 from multihead.system import randomness
-from multihead.tasks.detection.coco_writing import ANNOTATIONS, coco_files
-from multihead.tasks.detection.scenes import SceneMaker, ShapeStencils
 from multihead.text.tables import read_labelled
 
 FEWEST = 50
@@ -26,7 +26,7 @@ REVIEWS = "ratings_{}.txt.gz"
 
 
 @dataclass(frozen=True)
-class Asked:
+class GivenOptions:
     """The options of the command; None where one is not given."""
 
     name: str | None
@@ -37,7 +37,7 @@ class Asked:
     seed: int
 
 
-def make(asked: Asked, console: Console) -> None:
+def make(asked: GivenOptions, console: Console) -> None:
     """Write the corpus that is asked for."""
     if asked.source and asked.name != NSMC:
         raise UserError(f"--from is for {NSMC}", place="multihead data make", remedy="Leave it out.")
@@ -52,14 +52,14 @@ def make(asked: Asked, console: Console) -> None:
         raise UserError(fact, place="multihead data make", remedy=f"Choose listops, {NSMC} or shapes.")
 
 
-def _range(asked: Asked, usual: str) -> tuple[int, int]:
+def _range(asked: GivenOptions, usual: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d{1,6})-(\d{1,6})", asked.lengths or usual)
     if match is None or int(match[1]) > int(match[2]):
         raise UserError(f"--lengths {asked.lengths}", remedy="Give the shortest and the longest: 500-2000.")
     return int(match[1]), int(match[2])
 
 
-def _documents(asked: Asked, console: Console) -> None:
+def _documents(asked: GivenOptions, console: Console) -> None:
     shortest, longest = _range(asked, "21-41")
     if asked.count is not None or not shortest:
         fact = "--count" if asked.count is not None else f"--lengths {asked.lengths}"
@@ -76,14 +76,14 @@ def _documents(asked: Asked, console: Console) -> None:
     }
     made = {}
     for name, reviews in parts.items():
-        documents = [*joined_texts.join(reviews, shortest, longest, asked.seed)]
+        documents = [*joined_texts.join_texts(reviews, shortest, longest, asked.seed)]
         if not documents:
             fact = f"{len(reviews):,} reviews of the {name} part make no document of {longest}"
             raise UserError(fact, place="--lengths", remedy="Give smaller ones.")
         made[name] = documents
     files.make_folder(folder)
     for name, documents in made.items():
-        files.write_text(folder / f"{name}.tsv", joined_texts.lines(documents))
+        files.write_text(folder / f"{name}.tsv", joined_texts.tsv_lines(documents))
     counts = ", ".join(f"{len(documents):,} {name}" for name, documents in made.items())
     console.print(f"documents of {shortest} to {longest} reviews, {counts}, in {folder}")
 
@@ -93,7 +93,7 @@ def _reviews(path: Path) -> Sequence[tuple[str, str]]:
     return [(one.label, one.text) for one in found if one.text.strip()]
 
 
-def _listops(asked: Asked, console: Console) -> None:
+def _listops(asked: GivenOptions, console: Console) -> None:
     shortest, longest_asked = _range(asked, "100-400")
     count = 20_000 if asked.count is None else asked.count
     if count < FEWEST:
@@ -107,7 +107,7 @@ def _listops(asked: Asked, console: Console) -> None:
     console.print(f"{count:,} expressions of {mean:.0f} tokens on average, at most {longest}, in {folder}")
 
 
-def _shapes(asked: Asked, console: Console) -> None:
+def _shapes(asked: GivenOptions, console: Console) -> None:
     if asked.lengths is not None:
         raise UserError(
             f"--lengths is for listops and {NSMC}", place="multihead data make", remedy="Leave it out."
@@ -115,10 +115,13 @@ def _shapes(asked: Asked, console: Console) -> None:
     count = 100 if asked.count is None else asked.count
     if not 1 <= count <= MOST:
         raise UserError(f"--count {count}", remedy=f"Give a number from 1 to {MOST:,}.")
-    folder, stencils = Path(asked.to or "data/shapes"), ShapeStencils()
-    maker = SceneMaker(stencils, seed=randomness.derive(asked.seed, "made scenes"))
+    # Imported here: only images need Pillow.
+    scenes_module: Any = importlib.import_module("multihead.tasks.detection.scenes")
+    coco: Any = importlib.import_module("multihead.tasks.detection.coco_writing")
+    folder, stencils = Path(asked.to or "data/shapes"), scenes_module.ShapeStencils()
+    maker = scenes_module.SceneMaker(stencils, seed=randomness.derive(asked.seed, "made scenes"))
     files.make_folder(folder)
-    for name, content in coco_files((maker.scene(number) for number in range(count)), stencils.names):
+    for name, content in coco.coco_files((maker.scene(number) for number in range(count)), stencils.names):
         files.write(folder / name, lambda path, content=content: path.write_bytes(content))  # type: ignore[misc]
     scenes = f"{count:,} scenes of 1 to {maker.most} shapes" if count > 1 else "1 scene"
-    console.print(f"{scenes}, with boxes in {ANNOTATIONS}, in {folder}")
+    console.print(f"{scenes}, with boxes in {coco.ANNOTATIONS}, in {folder}")

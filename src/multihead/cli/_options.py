@@ -1,48 +1,48 @@
-"""Options of a command: a typed dataclass parsed by tyro, plus recipe keys."""
+"""Options of a command: a typed dataclass and recipe keys."""
 
 import difflib
-import inspect
-import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated, TypeVar, get_type_hints
-
-import tyro
+from pathlib import Path
+from typing import Annotated, TypeVar
 
 from multihead import recipe
 from multihead.cli import _keys
 from multihead.cli._effect import Used, refuse_unused
+from multihead.cli._help import Help, Types
+from multihead.cli._parsing import POSITIONAL, RARE, Option, parse
 from multihead.errors import UserError
 from multihead.recipe import built_in as recipes
 from multihead.recipe import model_kinds, tasks
+from multihead.system.imports import is_installed
 
 Options = TypeVar("Options")
 
-File = Annotated[str | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
-Files = Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE [FILE ...]", help_behavior_hint="")]
-Folder = Annotated[str | None, tyro.conf.arg(metavar="DIR", help_behavior_hint="")]
-Name = Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="NAME", help_behavior_hint="")]
-Text = Annotated[str | None, tyro.conf.arg(metavar="TEXT", help_behavior_hint="")]
-Number = Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")]
-Word = Annotated[str, tyro.conf.arg(metavar="NAME")]
-Encoding = Annotated[str, tyro.conf.arg(metavar="ENCODING")]
-RunFolders = Annotated[
-    tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]", help_behavior_hint="")
-]
-Flag = Annotated[bool, tyro.conf.arg(help_behavior_hint="")]
+File = Annotated[str | None, Option(metavar="FILE")]
+Files = Annotated[tuple[str, ...], Option(metavar="FILE...")]
+Folder = Annotated[str | None, Option(metavar="DIR")]
+Name = Annotated[str | None, POSITIONAL, Option(metavar="NAME")]
+Text = Annotated[str | None, Option(metavar="TEXT")]
+Number = Annotated[int | None, Option(metavar="N")]
+Word = Annotated[str, Option(metavar="NAME")]
+Encoding = Annotated[str, Option(metavar="ENCODING")]
+RunFolders = Annotated[tuple[str, ...], POSITIONAL, Option(metavar="RUN...")]
+Flag = Annotated[bool, Option()]
 Device = Annotated[
     str,
-    tyro.conf.arg(metavar="DEVICE", help="cuda, mps or cpu; auto takes the first that is available."),
+    Option(metavar="DEVICE", help="cuda, mps or cpu; auto takes the first that is available."),
 ]
 
-CONFIG = (tyro.conf.FlagCreatePairsOff, tyro.conf.HelptextFromCommentsOff)
+HELP, HELP_ALL = ("-h", "--help"), "--help-all"
+
+__all__ = ["POSITIONAL", "RARE", "Option"]
 
 
 def read(kind: type[Options], arguments: Sequence[str]) -> Options:
     """Parse the options of the command whose module defines the dataclass ``kind``.
 
     Raises:
-        UserError: an unknown option; the message suggests the closest one.
-        SystemExit: after printing help (0), or for an invalid value (2).
+        UserError: an unknown option, with the closest one, or an invalid value.
+        SystemExit: 0, after printing help.
     """
     options, _ = read_with_keys(kind, arguments, sections=())
     return options
@@ -72,29 +72,39 @@ def read_with_keys(
     """
     command = kind.__module__.rpartition(".")[2]
     rest, given = _keys.split(arguments, sections=sections, short=short, task=task)
-    if {"-h", "--help"} & set(rest):
-        # Printed here, because tyro would rewrap its lines.
-        print(inspect.cleandoc(sys.modules[kind.__module__].__doc__ or ""), end="\n\n")
-    try:
-        options, unknown = tyro.cli(
-            kind,
-            prog=f"multihead {command}",
-            description="",
-            args=rest,
-            config=CONFIG,
-            return_unknown_args=True,
-        )
-    except SystemExit as end:
-        if not end.code and listed and sections:
-            _keys.show(sections, short=short, types=_section_types(rest, given, task), used=used or {})
-        raise
-    if unknown:
-        types = _section_types(rest, given, task)
-        spellings = [*_names(kind), *_keys.spellings(sections, short=short, types=types, used=used)]
-        raise _unknown(unknown[0].partition("=")[0], spellings, command)
+
+    def types() -> Types:
+        every = _section_types(rest, given, task) if sections else {}
+        return {name: every[name] for name in sections if name in every}
+
+    if {*HELP, HELP_ALL} & set(rest):
+        _show_help(Help(kind, types() if listed else {}, short=short, used=used), rest, types(), command)
+        raise SystemExit(0)
+    options = parse(
+        kind, rest, command=command, keys=lambda: _keys.spellings(types(), short=short, used=used)
+    )
     if used and given:
-        refuse_unused(command, given, used, _section_types(rest, given, task))
+        refuse_unused(command, given, used, types())
     return options, given
+
+
+def _show_help(help_: Help, rest: Sequence[str], types: Types, command: str) -> None:
+    """Print the help, or that of the section which follows ``--help``.
+
+    Raises:
+        UserError: what follows is neither a section nor a recipe or file.
+    """
+    position = next((rest.index(word) for word in HELP if word in rest), len(rest))
+    topic = next(iter(rest[position + 1 : position + 2]), "-")
+    if topic in types:
+        help_.show_section(topic)
+        return
+    is_argument = topic.startswith("-") or topic in recipes.names() or Path(topic).exists()
+    if types and not is_argument and not topic.endswith(".toml"):
+        near = difflib.get_close_matches(topic, types, n=1)
+        remedy = f'Did you mean "{near[0]}"?' if near else f"Sections are {', '.join(types)}."
+        raise UserError(f'no section "{topic}"', place=f"multihead {command} --help", remedy=remedy)
+    help_.show(everything=HELP_ALL in rest)
 
 
 def at_least_one(name: str, count: int) -> int:
@@ -104,11 +114,12 @@ def at_least_one(name: str, count: int) -> int:
     return count
 
 
-def _section_types(rest: Sequence[str], given: Mapping[str, str], task: str) -> _keys.Types:
+def _section_types(rest: Sequence[str], given: Mapping[str, str], task: str) -> Types:
     """Return the settings classes of the model or recipe given among the arguments, or of the task."""
     if "model.kind" in given:
         return recipe.section_types(model_kinds.named(given["model.kind"]))
-    if task == model_kinds.DEFAULT_TASK:
+    # A model's own settings lie beside its layers; commands that have keys of [model] need PyTorch anyway.
+    if task == model_kinds.DEFAULT_TASK and is_installed("torch"):
         return recipe.section_types(_recipe_kind(rest) or recipe.DEFAULT_KIND)
     return tasks.get_task(task).sections
 
@@ -120,28 +131,3 @@ def _recipe_kind(rest: Sequence[str]) -> str | None:
         return recipe.load(name, own=True).kind if name else None
     except UserError:  # only the help needs it; the command itself reports the error
         return None
-
-
-def _unknown(argument: str, spellings: Sequence[str], command: str) -> UserError:
-    remedy = f"`multihead {command} --help` lists the options."
-    if not argument.startswith("-"):
-        if command == "train":
-            remedy = "To train on your own corpus, use --src FILE --tgt FILE."
-        return UserError(f'unexpected argument "{argument}"', remedy=remedy)
-    # `--steps` most likely means the key of that name in some section.
-    ending = f".{argument.lstrip('-').replace('-', '_')}"
-    matches = [spelling for spelling in spellings if spelling.endswith(ending)]
-    matches += difflib.get_close_matches(argument, spellings, n=1, cutoff=0.75)
-    if matches:
-        remedy = f'Did you mean "{matches[0]}"?'
-    return UserError(f'unknown option "{argument}"', remedy=remedy)
-
-
-def _names(kind: type[object]) -> list[str]:
-    """Return the options of a dataclass as typed, without positional ones."""
-    hints = get_type_hints(kind, include_extras=True)
-    return [
-        f"--{name.replace('_', '-')}"
-        for name, hint in hints.items()
-        if tyro.conf.Positional not in getattr(hint, "__metadata__", ())
-    ]

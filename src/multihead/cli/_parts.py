@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from multihead import run
-from multihead.apps.documents.translating_parts import Parts
+from multihead.apps.documents.translating_parts import SharedTranslation
 from multihead.cli import _console
 from multihead.cli._effect import refuse_options
 from multihead.cli._writing import write_bytes
@@ -30,7 +30,7 @@ PartOptions = Any
 """The options of ``multihead translate``, which imports this module."""
 
 
-def open_parts(options: PartOptions, search: SearchSettings) -> Parts:
+def open_parts(options: PartOptions, search: SearchSettings) -> SharedTranslation:
     """Return the parts that the options name.
 
     Raises:
@@ -50,7 +50,9 @@ def open_parts(options: PartOptions, search: SearchSettings) -> Parts:
         raise UserError(f"{option} needs a folder for the blocks", remedy="Name it: -o DIR.")
     if Path(options.output).is_file():
         raise UserError(f"with {option}, -o names a folder", place=options.output, remedy="Name a new one.")
-    return Parts(Path(options.output), Path(options.input), options.encoding, _facts(options, search))
+    return SharedTranslation(
+        Path(options.output), Path(options.input), options.encoding, _facts(options, search)
+    )
 
 
 def _facts(options: PartOptions, search: SearchSettings) -> dict[str, Any]:
@@ -75,7 +77,7 @@ def _facts(options: PartOptions, search: SearchSettings) -> dict[str, Any]:
 
 
 def translate_part(
-    options: PartOptions, parts: Parts, translate_lines: TranslateLines, spell: Spell, chunk: int
+    options: PartOptions, parts: SharedTranslation, translate_lines: TranslateLines, spell: Spell, chunk: int
 ) -> None:
     """Translate the blocks of ``--part``.
 
@@ -104,6 +106,6 @@ def translate_part(
     parts.part(i, n, translate, lambda number, total: console.print(f"block {number:,} of part {i}/{n}"))
 
 
-def join_parts(options: PartOptions, parts: Parts) -> None:
+def join_parts(options: PartOptions, parts: SharedTranslation) -> None:
     """Write the whole translation to the file that ``--join`` names."""
     write_bytes(parts.join(), options.join)

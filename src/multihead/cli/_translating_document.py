@@ -5,30 +5,20 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from multihead_documents import KINDS, open_document
-from multihead_documents.document import best_language
-
 from multihead.apps.documents.finished_documents import finished
 from multihead.apps.documents.page_links import linked_places
-from multihead.apps.documents.translating_documents import Request, Summary, identity, translate_document
+from multihead.apps.documents.translating_documents import (
+    DocumentRequest,
+    Summary,
+    translate_document,
+    translation_digest,
+)
 from multihead.apps.documents.translating_folders import SELDOM, planned
 from multihead.cli import _console
 from multihead.cli._counting import counted
+from multihead.documents.library import best_language, open_document
 from multihead.errors import UserError
-from multihead.run.names import MODEL, RECIPE, WEIGHTS
 from multihead.tasks.translation.texts.text_translator import TextTranslator
-
-
-def split_arguments(names: Sequence[str]) -> tuple[tuple[str, ...], list[Path]]:
-    """Split positional arguments into run folders, and documents or folders of them, which follow."""
-
-    def is_document(number: int, path: Path) -> bool:
-        if path.is_dir():
-            return number > 0 and not any((path / name).exists() for name in (RECIPE, MODEL, WEIGHTS))
-        return path.suffix.lower() in KINDS
-
-    documents = [name for number, name in enumerate(names) if is_document(number, Path(name))]
-    return tuple(name for name in names if name not in documents), [Path(name) for name in documents]
 
 
 def named_target(path: Path, languages: Iterable[str], encoding: str | None) -> str | None:
@@ -39,7 +29,7 @@ def named_target(path: Path, languages: Iterable[str], encoding: str | None) -> 
     return None
 
 
-def translate(request: Request, translator: TextTranslator, folders: Sequence[str]) -> None:
+def translate(request: DocumentRequest, translator: TextTranslator, folders: Sequence[str]) -> None:
     """Translate a document and print the summary on standard error."""
     console = _console.messages()
 
@@ -51,21 +41,21 @@ def translate(request: Request, translator: TextTranslator, folders: Sequence[st
     show(summary, request.output)
 
 
-def translate_to(request: Request, translator: TextTranslator, folders: Sequence[str]) -> None:
+def translate_to(request: DocumentRequest, translator: TextTranslator, folders: Sequence[str]) -> None:
     """Translate a document into a file whose name was typed, which is replaced."""
-    key = identity(replace(request, again=False), translator, folders)
+    key = translation_digest(replace(request, again=False), translator, folders)
     translate(request, translator, folders)
     with finished(None) as done:
         done.add(request.path, request.output, key)
 
 
-def translate_beside(request: Request, translator: TextTranslator, folders: Sequence[str]) -> None:
+def translate_beside(request: DocumentRequest, translator: TextTranslator, folders: Sequence[str]) -> None:
     """Translate a document into a file whose name was not typed, unless it is there and somebody's.
 
     Raises:
         UserError: the file was changed since it was translated, or is not a translation by multihead.
     """
-    key = identity(replace(request, again=False), translator, folders)
+    key = translation_digest(replace(request, again=False), translator, folders)
     with finished(None) as done:
         state = "new" if request.again else done.state(request.output, key)
         if state == "finished":
@@ -82,7 +72,7 @@ def translate_beside(request: Request, translator: TextTranslator, folders: Sequ
 def translate_all(
     documents: Sequence[Path],
     output: Path | None,
-    request_of: Callable[[Path, Path], Request],
+    request_of: Callable[[Path, Path], DocumentRequest],
     translator: TextTranslator,
     folders: Sequence[str],
     *,
@@ -101,7 +91,7 @@ def translate_all(
         for path, to in plan.documents:
             try:
                 request = replace(request_of(path, to), linked=linked.get(path, frozenset()))
-                key = identity(replace(request, again=False), translator, folders)
+                key = translation_digest(replace(request, again=False), translator, folders)
                 state = "new" if request.again else done.state(to, key)
                 if state == "finished":
                     before += 1

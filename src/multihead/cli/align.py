@@ -19,16 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import tyro
-from multihead_documents.document import languages_match
-from multihead_documents.memories.tmx_writing import tmx_lines
-
-from multihead.apps.corpus.aligning import Alignment, Pair, align
+from multihead.apps.corpus.aligning import DocumentAlignment, PassagePair, align_documents
 from multihead.apps.corpus.aligning_folders import language_of, planned
 from multihead.apps.documents.finished_documents import has_changed
 from multihead.cli import _console, _options
 from multihead.cli._writing import in_blocks, same_file, write
 from multihead.data.cleaning.sample import doubts
+from multihead.documents.library import languages_match, tmx_lines
 from multihead.errors import UserError
 from multihead.system.terminal import escape_unprintable
 from multihead.text.languages import canonical
@@ -46,18 +43,18 @@ class Options:
 
     documents: Annotated[
         tuple[str, ...],
-        tyro.conf.Positional,
-        tyro.conf.arg(metavar="DOCUMENT TRANSLATION", help_behavior_hint=""),
+        _options.POSITIONAL,
+        _options.Option(metavar="DOCUMENT TRANSLATION"),
     ] = ()
     """A document and its translation, or two folders."""
-    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
+    output: Annotated[_options.File, _options.Option(aliases=("-o",))] = None
     """File to write: .tmx, a translation memory, or .tsv, text without tags; both may be compressed
     (.tsv.gz)."""
     sentences: _options.Flag = False
     """Split paragraphs into sentences, to train on. Paragraphs are what --tm of translate looks up."""
-    source_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--src-lang"])] = None
+    source_language: Annotated[_options.Text, _options.Option(aliases=("--src-lang",))] = None
     """Language of the documents, as de. (default: what they or their names say)"""
-    target_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--tgt-lang"])] = None
+    target_language: Annotated[_options.Text, _options.Option(aliases=("--tgt-lang",))] = None
     """Language of the translations, as en, likewise."""
     encoding: _options.Encoding = "utf-8"
     """Text encoding of documents that do not say their own."""
@@ -86,13 +83,13 @@ def main(arguments: Sequence[str]) -> int:
             raise UserError(
                 "the output would overwrite a document", place=options.output, remedy="Name another."
             )
-    pairs: list[Pair] = []
+    pairs: list[PassagePair] = []
     languages: list[str | None] = [None, None]
     failed = 0
     for source, target in plan.documents:
         own = _languages(options, source, target)
         try:
-            found = align(
+            found = align_documents(
                 source,
                 target,
                 languages=own,
@@ -148,7 +145,7 @@ def _languages(options: Options, source: Path, target: Path) -> tuple[str | None
     return found[0], found[1]
 
 
-def _show(source: Path, found: Alignment) -> None:
+def _show(source: Path, found: DocumentAlignment) -> None:
     console = _console.messages()
     parts = [_count(len(found.pairs), "pair")]
     parts += [f"{found.same:,} the same on both sides, left out"] if found.same else []
@@ -161,7 +158,9 @@ def _show(source: Path, found: Alignment) -> None:
         console.print(f"  and {len(found.alone) - _console.MAX_NOTES:,} more")
 
 
-def _write(options: Options, kind: str, pairs: Sequence[Pair], languages: Sequence[str | None]) -> None:
+def _write(
+    options: Options, kind: str, pairs: Sequence[PassagePair], languages: Sequence[str | None]
+) -> None:
     if kind == ".tsv":
         write(in_blocks(_rows(pairs)), options.output)
         return
@@ -173,6 +172,6 @@ def _write(options: Options, kind: str, pairs: Sequence[Pair], languages: Sequen
     write(in_blocks(lines), options.output)
 
 
-def _rows(pairs: Sequence[Pair]) -> Iterator[str]:
+def _rows(pairs: Sequence[PassagePair]) -> Iterator[str]:
     for pair in pairs:
         yield "\t".join(" ".join(side.text.split()) for side in (pair.source, pair.target))

@@ -20,8 +20,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
-import tyro
-
 from multihead.cli import _options
 from multihead.errors import UserError
 from multihead.run import files
@@ -36,19 +34,17 @@ CHUNK = 256
 class Options:
     """Options of the command."""
 
-    run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
+    run: Annotated[_options.Name, _options.Option(metavar="RUN")] = None
     """Run folder."""
-    text: Annotated[_options.Name, tyro.conf.arg(metavar="TEXT")] = None
+    text: Annotated[_options.Name, _options.Option(metavar="TEXT")] = None
     """A text."""
-    question: Annotated[
-        str | None, tyro.conf.arg(aliases=["-q"], metavar="QUESTION", help_behavior_hint="")
-    ] = None
+    question: Annotated[str | None, _options.Option(aliases=("-q",), metavar="QUESTION")] = None
     """The question, about every text. (default: each line begins with its own)"""
-    input: Annotated[_options.File, tyro.conf.arg(aliases=["-i"], metavar="IN")] = None
+    input: Annotated[_options.File, _options.Option(aliases=("-i",), metavar="IN")] = None
     """File of texts, one a line. (default: standard input)"""
-    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"], metavar="OUT")] = None
+    output: Annotated[_options.File, _options.Option(aliases=("-o",), metavar="OUT")] = None
     """Output file. (default: standard output)"""
-    threshold: Annotated[float | None, tyro.conf.arg(metavar="LOG_ODDS", help_behavior_hint="")] = None
+    threshold: Annotated[float | None, _options.Option(metavar="LOG_ODDS")] = None
     """Least score of an answer. (default: 0, or none if every text of the training has an answer)"""
     json: _options.Flag = False
     """Write JSON, a line for each answer, with its place in characters, and its score."""

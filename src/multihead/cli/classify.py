@@ -21,8 +21,6 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
-import tyro
-
 from multihead.cli import _classify_texts, _console, _options
 from multihead.cli._confusion import as_json, show
 from multihead.cli._effect import refuse_options
@@ -33,10 +31,8 @@ from multihead.run import Run
 from multihead.tasks.pictures.picture_classifier import PictureClassifier, Views
 from multihead.tasks.sets.odd_one_out import OddOneOut
 
-Run_ = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-Pictures = Annotated[
-    tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[IMAGE|TEXT ...]", help_behavior_hint="")
-]
+Run_ = Annotated[str, _options.POSITIONAL, _options.Option(metavar="RUN")]
+Pictures = Annotated[tuple[str, ...], _options.POSITIONAL, _options.Option(metavar="[IMAGE|TEXT...]")]
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,7 @@ class Options:
     """Run folder of a classifier."""
     pictures: Pictures = ()
     """Image files or folders, or texts."""
-    input: Annotated[_options.File, tyro.conf.arg(aliases=["-i"])] = None
+    input: Annotated[_options.File, _options.Option(aliases=("-i",))] = None
     """Text file with one text per line, plain or compressed; "-" is standard input."""
     labelled: _options.Files = ()
     """Evaluate on labelled data: a folder of class folders, a CSV file or two idx files; texts: TSV files."""

@@ -11,16 +11,14 @@ which, is learned from the corpus itself. Reasons: empty, swapped, script,
 language, noise, misaligned, unlikely, numbers, placeholders, duplicate.
 """
 
+import importlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-import tyro
+from typing import Annotated, Any
 
 from multihead.apps.corpus.cleaning import Cleaned, clean
-from multihead.apps.corpus.dual_cross_entropy import judged_by_translators
 from multihead.cli import _console, _options
 from multihead.cli._corpus import CorpusOptions
 from multihead.cli._writing import in_blocks, same_file, write
@@ -40,9 +38,9 @@ _SPACES = str.maketrans("\t\r\n", "   ")
 class Options(CorpusOptions):
     """Options of the command."""
 
-    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
+    output: Annotated[_options.File, _options.Option(aliases=("-o",))] = None
     """Name of the files to write, without ending; or a .tsv file for both sides."""
-    keep: Annotated[tuple[str, ...], tyro.conf.arg(metavar="REASON [REASON ...]", help_behavior_hint="")] = ()
+    keep: Annotated[tuple[str, ...], _options.Option(metavar="REASON [REASON ...]")] = ()
     """Reasons for which nothing is dropped."""
     keep_pairs: _options.File = None
     """File of pairs to keep whatever the verdict: lines that start with the number of a pair, such as rows of
@@ -64,8 +62,10 @@ def main(arguments: Sequence[str]) -> int:
     with ProgressDisplay(_console.messages()) as display:
         verdicts = None
         if options.model:
+            # Imported here: only training the translators needs PyTorch.
+            translators: Any = importlib.import_module("multihead.apps.corpus.dual_cross_entropy")
             verdicts = judge(pairs, progress=display.on_preparation)
-            verdicts = judged_by_translators(pairs, verdicts, Path(options.model), display)
+            verdicts = translators.judged_by_translators(pairs, verdicts, Path(options.model), display)
         found = clean(
             pairs,
             keep=options.keep,

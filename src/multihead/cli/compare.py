@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import tyro
 from rich.console import Console
 from rich.table import Table
 
@@ -47,7 +46,7 @@ class Options:
     """Source side of the test set, or a TSV, CSV or JSONL file with both sides."""
     tgt: _options.File = None
     """Target side of the test set."""
-    output: Annotated[str, tyro.conf.arg(aliases=["-o"], metavar="FILE")] = "report.html"
+    output: Annotated[str, _options.Option(aliases=("-o",), metavar="FILE")] = "report.html"
     """HTML file to write."""
     json: _options.File = None
     """Also write all numbers to this file, as JSON."""

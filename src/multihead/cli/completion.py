@@ -17,8 +17,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-import tyro
-
 from multihead import cli
 from multihead.cli import _options
 from multihead.errors import UserError
@@ -54,7 +52,7 @@ ZSH = "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashc
 class Options:
     """Options of the command."""
 
-    shell: Annotated[_options.Name, tyro.conf.arg(metavar="SHELL")] = None
+    shell: Annotated[_options.Name, _options.Option(metavar="SHELL")] = None
     """bash, zsh or fish."""
 
 
@@ -75,7 +73,7 @@ def options_of(command: str) -> list[str]:
     """Return the options that a command's help lists; none where an extra that it needs is not installed."""
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown), contextlib.suppress(SystemExit, UserError):
-        cli.run_command(command, ["--help"])
+        cli.run_command(command, ["--help-all"])
     found = re.findall(r"\A.*?(?=^usage:)|\Z", shown.getvalue(), re.DOTALL | re.MULTILINE)
     return sorted(set(_OPTION.findall(shown.getvalue().removeprefix(found[0]))))
 

@@ -19,15 +19,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
-import tyro
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 from rich.table import Table
 
 from multihead.cli import _console, _options
 from multihead.cli._effect import refuse_options
-from multihead.cli._making import Asked, make
-from multihead.data.cache import Entry, clear, entries
+from multihead.cli._making import GivenOptions, make
+from multihead.data.cache import CacheEntry, clear, entries
 from multihead.data.catalogue import CORPORA, corpus_named
 from multihead.data.download import get
 from multihead.errors import UserError
@@ -46,21 +45,21 @@ WITHOUT_EFFECT = {
 class Options:
     """Options of the command."""
 
-    action: Annotated[Literal["list", "get", "make", "cache"], tyro.conf.Positional]
+    action: Annotated[Literal["list", "get", "make", "cache"], _options.POSITIONAL]
     """Action."""
-    name: Annotated[_options.Name, tyro.conf.arg(metavar="[NAME]")] = None
+    name: Annotated[_options.Name, _options.Option(metavar="[NAME]")] = None
     """Corpus to get, or to make: listops, nested operations on digits; nsmc-documents, film reviews joined to
     long documents; shapes, scenes of shapes with their boxes in COCO's format."""
     to: _options.Folder = None
     """Folder for the corpus. (default: data/NAME, as the built-in recipes expect)"""
-    source: Annotated[_options.Folder, tyro.conf.arg(name="from")] = None
+    source: Annotated[_options.Folder, _options.Option(name="from")] = None
     """Copy the files from this folder instead of downloading them; of nsmc-documents, NSMC's folder.
     (default: data/nsmc)"""
     clear: _options.Flag = False
     """Remove prepared data from the cache."""
-    older_than: Annotated[int | None, tyro.conf.arg(metavar="DAYS", help_behavior_hint="")] = None
+    older_than: Annotated[int | None, _options.Option(metavar="DAYS")] = None
     """Clear only data that was not used for this number of days."""
-    lengths: Annotated[str | None, tyro.conf.arg(metavar="MIN-MAX", help_behavior_hint="")] = None
+    lengths: Annotated[str | None, _options.Option(metavar="MIN-MAX")] = None
     """Lengths of listops' expressions, in tokens (default: 100-400; Long Range Arena: 500-2000), or of
     nsmc-documents, in reviews (default: 21-41)."""
     count: _options.Number = None
@@ -87,7 +86,10 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError("only the cache can be cleared", remedy="Usage: multihead data cache --clear")
     if options.action == "make":
         seed = 1 if options.seed is None else options.seed
-        make(Asked(options.name, options.to, options.source, options.lengths, options.count, seed), console)
+        make(
+            GivenOptions(options.name, options.to, options.source, options.lengths, options.count, seed),
+            console,
+        )
         return 0
     if options.name is None:
         raise UserError(
@@ -141,7 +143,7 @@ def _cache(options: Options, console: Console) -> int:
     return 0
 
 
-def _show(root: Path, found: Sequence[Entry], console: Console) -> None:
+def _show(root: Path, found: Sequence[CacheEntry], console: Console) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for heading in ("entry", "kind", "MB", "last used", ""):
         table.add_column(heading, justify="right" if heading == "MB" else "left", no_wrap=True)
@@ -158,7 +160,7 @@ def _files(count: int) -> str:
     return "1 file" if count == 1 else f"{count} files"
 
 
-def _megabytes(found: Sequence[Entry]) -> str:
+def _megabytes(found: Sequence[CacheEntry]) -> str:
     return f"{sum(one.size for one in found) / 1e6:,.1f}"
 
 

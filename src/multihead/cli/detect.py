@@ -15,8 +15,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
-import tyro
-
 from multihead.cli import _console, _options
 from multihead.data.images.opening import SUFFIXES, open_picture
 from multihead.errors import UserError
@@ -30,17 +28,17 @@ from multihead.tasks.detection.detector import DetectedObject, Detector
 class Options:
     """Options of the command."""
 
-    run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
+    run: Annotated[_options.Name, _options.Option(metavar="RUN")] = None
     """Run folder."""
     images: Annotated[
         tuple[str, ...],
-        tyro.conf.Positional,
-        tyro.conf.arg(metavar="IMAGE [IMAGE ...]", help_behavior_hint=""),
+        _options.POSITIONAL,
+        _options.Option(metavar="IMAGE..."),
     ] = ()
     """Image files, or folders of them."""
-    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
+    output: Annotated[_options.File, _options.Option(aliases=("-o",))] = None
     """Also draw the boxes over the image into this file (.png, .svg or .pdf)."""
-    threshold: Annotated[float, tyro.conf.arg(metavar="PROBABILITY")] = 0.5
+    threshold: Annotated[float, _options.Option(metavar="PROBABILITY")] = 0.5
     """Least score of an object, from 0 to 1."""
     json: _options.Flag = False
     """Print JSON."""

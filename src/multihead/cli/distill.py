@@ -9,7 +9,7 @@ training data, or of --src; of each sentence's best outputs, the one nearest to
 the reference teaches the student (Kim and Rush 2016), beside the original
 pairs. The same command resumes at any point. At the end, size, speed and BLEU
 of both stand side by side.
-docs/distill.md has the sizes of students.
+docs/how-to/distill.md has the sizes of students.
 """
 
 import shlex
@@ -19,13 +19,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import tyro
 from rich.console import Console
 from rich.table import Table
 
-from multihead.apps.corpus.distillation_table import Row, distillation_table
-from multihead.apps.corpus.distilling import Corpus, distilled, judged_on, lessons_folder, student_recipe
-from multihead.apps.corpus.student_vocabulary import fitted
+from multihead.apps.corpus.distillation_table import SystemRow, distillation_table
+from multihead.apps.corpus.distilling import (
+    DistillationCorpus,
+    distilled,
+    judged_on,
+    lessons_folder,
+    student_recipe,
+)
+from multihead.apps.corpus.student_vocabulary import fit_vocabulary
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.cli.train import summary
 from multihead.errors import UserError
@@ -45,7 +50,7 @@ class Options:
 
     teachers: _options.RunFolders = ()
     """Run folders of the teachers; several translate as an ensemble."""
-    output: Annotated[_options.Folder, tyro.conf.arg(aliases=["-o"])] = None
+    output: Annotated[_options.Folder, _options.Option(aliases=("-o",))] = None
     """Run folder of the student. Its training data stands beside it, in DIR.distilled."""
     student: _options.Word = "tiny"
     """micro (4 + 1 layers, 128/256), tiny (6 + 2, 256/1536), base (6 + 2, 512/2048), or a recipe."""
@@ -66,7 +71,7 @@ def main(arguments: Sequence[str]) -> int:
     options, given = _options.read_with_keys(Options, arguments, sections=SECTION_NAMES)
     if not options.teachers or not options.output:
         fact = "no teacher was given" if not options.teachers else "no folder for the student was given"
-        raise UserError(fact, remedy="Usage: multihead distill RUN [RUN ...] -o DIR")
+        raise UserError(fact, remedy="Usage: multihead distill RUN... -o DIR")
     _options.at_least_one("candidates", options.candidates)
     teachers, student = [Path(name) for name in options.teachers], Path(options.output)
     check_place(student)
@@ -94,7 +99,7 @@ def main(arguments: Sequence[str]) -> int:
         )
         console.print(str(lessons), soft_wrap=True)
         del translator
-        outcome = train(fitted(recipe, given), student, display, started=time.monotonic())
+        outcome = train(fit_vocabulary(recipe, given), student, display, started=time.monotonic())
     console.print(summary(outcome, display.began, f"distill {shlex.join(arguments)}"))
     if outcome.status == "interrupted":
         return INTERRUPTED
@@ -113,16 +118,16 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _corpus(options: Options, first: Run, folder: Path) -> Corpus:
+def _corpus(options: Options, first: Run, folder: Path) -> DistillationCorpus:
     if not options.src:
         if options.tgt:
             raise UserError("references without sentences", place="--tgt", remedy="Name both: --src, --tgt.")
-        return Corpus.of(first, folder)
+        return DistillationCorpus.of(first, folder)
     data = first.recipe.data.model_copy(update={"dir": "."})
-    return Corpus(data, options.src, options.tgt, alone=not options.tgt)
+    return DistillationCorpus(data, options.src, options.tgt, alone=not options.tgt)
 
 
-def show(rows: Sequence[Row], console: Console) -> None:
+def show(rows: Sequence[SystemRow], console: Console) -> None:
     """Print the comparison of teachers and student."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("", no_wrap=True)

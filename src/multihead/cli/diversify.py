@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import tyro
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -33,9 +32,9 @@ from multihead.workflows.progress_display import ProgressDisplay
 class Options:
     """Options of the command besides recipe keys, which all trainings have in common."""
 
-    recipe: Annotated[_options.Name, tyro.conf.arg(metavar="[RECIPE]")] = None
+    recipe: Annotated[_options.Name, _options.Option(metavar="[RECIPE]")] = None
     """Recipe of the teachers. (default: settings that suit the corpus)"""
-    student: Annotated[_options.Text, tyro.conf.arg(metavar="RECIPE")] = None
+    student: Annotated[_options.Text, _options.Option(metavar="RECIPE")] = None
     """Recipe of the student; the corpus is that of the teachers. (default: that of the teachers)"""
     src: _options.Files = ()
     """Training file(s), source side, or files with both sides."""
@@ -65,7 +64,7 @@ def main(arguments: Sequence[str]) -> int:
         "valid_source": options.valid_src,
         "valid_target": options.valid_tgt,
     }
-    request = work.Request(
+    request = work.DiversificationRequest(
         name=options.recipe,
         student=options.student,
         corpus=corpus,

@@ -9,32 +9,25 @@ With a run it prints the engine that translates with it on this machine, and why
 faster engines are not used.
 """
 
+import importlib
 import json
 import platform
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
-from importlib.util import find_spec
-from typing import Annotated, Any
+from typing import Annotated
 
-import torch
-import tyro
 from rich.table import Table
-from torch import nn
 
-from multihead.apps.export.ctranslate2 import not_expressible
 from multihead.cli import _console, _options
-from multihead.engines.choose import OWN_STEPS, choose
-from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
 from multihead.run import Run
 from multihead.run.environment import PACKAGES
 from multihead.run.verify import checksums
-from multihead.search.consistency import drawing_inconsistency, example, inconsistency, text_inconsistency
-from multihead.system import hardware, native
+from multihead.system import native_library
 from multihead.system.cores import usable_cores
-from multihead.tasks.translation.lines.loading import native_record
-from multihead.tasks.translation.lines.recording import record_run
+from multihead.system.imports import install_command, is_installed
+from multihead.tasks.translation.lines.loading import native_record, needs_pytorch
 
 OPTIONAL = {
     "ctranslate2": "`export --to ctranslate2`: pip install 'multihead[export]'",
@@ -51,9 +44,7 @@ OPTIONAL = {
 class Options:
     """Options of the command."""
 
-    run: Annotated[
-        str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[RUN]", help_behavior_hint="")
-    ] = None
+    run: Annotated[str | None, _options.POSITIONAL, _options.Option(metavar="[RUN]")] = None
     """Run folder; without it, the installation is checked."""
     json: _options.Flag = False
     """Print JSON: a list of names and texts, in the order of the report."""
@@ -75,92 +66,34 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run_report(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield the device, the engine for the run's model, and the reasons against faster engines."""
-    device = hardware.pick_device()
-    model = run.load_model(device).eval()
+    """Yield how this machine runs a run's model, with PyTorch or without."""
     yield "run", str(run.folder)
     yield "checksums", checksums(run.folder)
-    yield "model", f"{run.recipe.kind}, {sum(each.numel() for each in model.parameters()):,} parameters"
-    yield "device", torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-    dtype = hardware.pick_dtype("auto", device)
-    yield "precision", str(dtype).removeprefix("torch.")
-    if run.task != "translation":
-        yield "engine", f"{OWN_STEPS}: other engines are for translators only"
-        if differs := _inconsistency(run, model, device):
-            yield "caution", differs
-        return
-    choice = choose(model, device, dtype)
-    if device.type == "cpu":
-        record_run(run)
-        alone = native_record(run.folder) is not None
-    yield "engine", choice.engine
-    for name, reason in choice.declined.items():
-        yield "", f"not {name}: {reason}"
-    if differs := _inconsistency(run, model, device):
-        yield "caution", differs
-    if device.type == "cpu":
-        yield "PyTorch", "not needed for translation" if alone else "needed for translation"
-    yield "export", _export(model)
-
-
-def _inconsistency(run: Run, model: nn.Module, device: torch.device) -> str | None:
-    """Return how training and search differ, for the models that search; None: they agree."""
-    made: Any = model
-    if run.task == "language":
-        return text_inconsistency(model, run.tokenizers()[0].vocab_size, made.context, device)
-    if run.task == "drawing":
-        return drawing_inconsistency(model, device)
-    if run.task != "translation":
-        return None
-    source, target = run.tokenizers()
-    pairs = example(source.vocab_size, target.vocab_size, target.bos_id, getattr(model, "limit", None))
-    return inconsistency(model, pairs, device)
-
-
-def _export(model: nn.Module) -> str:
-    """Report whether the model can be exported to CTranslate2."""
-    try:
-        reasons = not_expressible(describe(model, EncoderDecoderSpec))
-    except UndescribedError as error:
-        reasons = [str(error)]
-    return f"not to ctranslate2: {', '.join(reasons)}" if reasons else "to ctranslate2"
+    if is_installed("torch"):
+        yield from importlib.import_module("multihead.cli._engine_report").engine_report(run)
+    elif native_record(run.folder) is not None:
+        yield "engine", f"native kernels for {native_library.level()}"
+        yield "PyTorch", f"not installed, and not needed for translation; else: {install_command('torch')}"
+    else:
+        raise needs_pytorch(run.folder)
 
 
 def _installation_report() -> Iterator[tuple[str, str]]:
     """Yield versions, hardware, and optional packages."""
     yield "python", platform.python_version()
     for name in PACKAGES:
-        yield name, metadata.version(name)
-    device = hardware.pick_device()
-    yield "device", torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-    if device.type == "cuda":
-        triton = find_spec("triton") is not None
-        yield "triton", "compiles GPU kernels" if triton else "not installed: PyTorch's own kernels are used"
+        if name != "multihead" and not is_installed(name):
+            yield name, f"not installed; to train, evaluate and inspect: {install_command(name)}"
+        else:
+            yield name, metadata.version(name)
     yield "cores", f"{usable_cores()} usable"
-    fast = hardware.has_fast_bf16(device)
-    yield (
-        "bf16",
-        "supported by the hardware" if fast else "not supported by the hardware: fp32 is used",
-    )
-    yield "training", f"matrix products in {hardware.training_precision('auto', device)}"
-    if device.type == "cpu":
-        features = {name for name, supported in torch.cpu.get_capabilities().items() if supported is True}
-        known = sorted(features & {"avx2", "avx512_f", "avx512_bf16", "amx_bf16", "sve", "sve_bf16", "bf16"})
-        yield "processor", ", ".join(known) or "no vector instructions known to PyTorch"
-        if not fast:
-            yield "hint", "training is two to six times slower than with bf16 instructions"
-            if native.level() == "avx2":
-                yield "hint", "`translate --precision int8` is about 1.3 times as fast as fp32"
-    yield "native", _native(device)
+    if is_installed("torch"):
+        yield from importlib.import_module("multihead.cli._engine_report").hardware_report()
+    if not native_library.level():
+        yield "native", "not built: PyTorch is used; with a C++ compiler installed, install multihead again"
+    else:
+        yield "native", f"kernels for {native_library.level()}, for computation on the CPU"
     compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
     yield "compiler", compiler or "none found: training.compile needs one on a CPU"
     for name, use in OPTIONAL.items():
-        yield name, metadata.version(name) if find_spec(name) else f"not installed; for {use}"
-
-
-def _native(device: torch.device) -> str:
-    """Report the level of the native kernels."""
-    if not native.level():
-        return "not built: PyTorch is used; with a C++ compiler installed, install multihead again"
-    use = f"kernels for {native.level()}"
-    return use if device.type == "cpu" else f"{use}, for computation on the CPU"
+        yield name, metadata.version(name) if is_installed(name) else f"not installed; for {use}"

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import tyro
 from PIL import Image
 
 from multihead import recipe as recipes
@@ -41,19 +40,19 @@ VISIBLE = 128
 class Options:
     """Options of the command besides sampling settings."""
 
-    run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
+    run: Annotated[_options.Name, _options.Option(metavar="RUN")] = None
     """Run folder."""
-    caption: Annotated[_options.Name, tyro.conf.arg(metavar="CAPTION")] = None
+    caption: Annotated[_options.Name, _options.Option(metavar="CAPTION")] = None
     """Prompt of the images."""
-    number: Annotated[int, tyro.conf.arg(aliases=["-n"], metavar="N")] = 1
+    number: Annotated[int, _options.Option(aliases=("-n",), metavar="N")] = 1
     """Number of images."""
-    output: Annotated[str, tyro.conf.arg(aliases=["-o"], metavar="FILE")] = "drawing.png"
+    output: Annotated[str, _options.Option(aliases=("-o",), metavar="FILE")] = "drawing.png"
     """Image file to write."""
     complete: _options.File = None
     """Image to complete: its upper part is kept, the upper half of a square image."""
     page: _options.File = None
     """Write a page that compares generated images with the training data, with -n captions of each kind."""
-    scale: Annotated[int, tyro.conf.arg(metavar="N")] = 0
+    scale: Annotated[int, _options.Option(metavar="N")] = 0
     """Enlarge each pixel N times; 0 enlarges small images to a visible size."""
     device: _options.Device = "auto"
 

@@ -23,7 +23,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Annotated, Literal
 
-import tyro
 from rich.console import Console
 
 from multihead import recipe as recipes
@@ -91,7 +90,7 @@ class Options:
     """Fit the confidence of the run's translations to these test sets, and store it in the run."""
     json: _options.Flag = False
     """Print JSON."""
-    tokenise: Annotated[str | None, tyro.conf.arg(metavar="RULES", help_behavior_hint="")] = None
+    tokenise: Annotated[str | None, _options.Option(metavar="RULES")] = None
     """Also compute lower-cased BLEU on tokens of spacy or moses, as many published results do."""
     perturb: Literal["trim", "omit", "permute", "none"] = "none"
     """Also evaluate on perturbed sources: trim cuts off the end, omit drops words, permute reorders words."""

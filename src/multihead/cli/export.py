@@ -20,15 +20,13 @@ browser while one types, without a network, and draws every head; --pwa DIR
 writes it as a folder that browsers can install. ONNX Runtime runs the encoder
 and the decoder step of onnx. huggingface is a folder for transformers
 (MarianMT, GPT-2, BERT, ViT), argos a package for LibreTranslate.
-docs/export.md says what each target can express.
+docs/how-to/export.md says what each target can express.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, get_args
-
-import tyro
 
 from multihead.apps import huggingface
 from multihead.apps.export import argos, comparison, ctranslate2, firefox, manifest, onnx, sentencepiece
@@ -55,13 +53,11 @@ NORMALISATION = "Its input must be in Unicode NFC, and lower-cased if the run is
 class Options:
     """Options of the command."""
 
-    run: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="RUN", help_behavior_hint="")] = (
-        None
-    )
+    run: Annotated[str | None, _options.POSITIONAL, _options.Option(metavar="RUN")] = None
     """Run folder."""
-    to: Annotated[str | None, tyro.conf.arg(metavar="TARGET", help_behavior_hint="")] = None
+    to: Annotated[str | None, _options.Option(metavar="TARGET")] = None
     """ctranslate2, sentencepiece, firefox, page, onnx, huggingface or argos."""
-    output: Annotated[_options.Folder, tyro.conf.arg(aliases=["-o"])] = None
+    output: Annotated[_options.Folder, _options.Option(aliases=("-o",))] = None
     """New folder, which appears when it is complete; with --to page and argos, a file."""
     pwa: _options.Folder = None
     """New folder for a web server: the page, installable in browsers (page)."""
@@ -69,13 +65,13 @@ class Options:
     """Weights in float32 instead of int8, in a larger and slower file (page)."""
     quantization: Annotated[
         ctranslate2.Quantization,
-        tyro.conf.arg(
+        _options.Option(
             metavar="FORMAT",
             help="Format of the weights in CTranslate2; int8 takes a quarter of the space and is fast on a "
             f"CPU. One of {', '.join(get_args(ctranslate2.Quantization))}.",
         ),
     ] = "float32"
-    max_loss: Annotated[float, tyro.conf.arg(metavar="BLEU")] = comparison.MAX_LOSS
+    max_loss: Annotated[float, _options.Option(metavar="BLEU")] = comparison.MAX_LOSS
     """Largest loss of BLEU by quantization on the run's validation data; above it nothing is written."""
     calibrate: _options.Files = ()
     """File(s) of sentences of the source language, one a line, that int8 is calibrated with (firefox), or

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated
 
-import tyro
-
 from multihead.cli import _options
 from multihead.errors import UserError
 from multihead.tasks.masked.mask_filler import MaskFiller
@@ -22,9 +20,9 @@ from multihead.tasks.masked.mask_filler import MaskFiller
 class Options:
     """Options of the command."""
 
-    run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
+    run: Annotated[_options.Name, _options.Option(metavar="RUN")] = None
     """Run folder."""
-    text: Annotated[_options.Name, tyro.conf.arg(metavar="TEXT")] = None
+    text: Annotated[_options.Name, _options.Option(metavar="TEXT")] = None
     """Text with one or more [MASK]."""
     top: int = 5
     """Number of predictions per [MASK]."""

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-import tyro
-
 from multihead import recipe as recipes
 from multihead.cli import _options
 from multihead.errors import UserError
@@ -29,11 +27,11 @@ SAMPLING_KEYS = ("search.top_k", "search.top_p", "search.seed")
 class Options:
     """Options of the command besides sampling settings."""
 
-    run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
+    run: Annotated[_options.Name, _options.Option(metavar="RUN")] = None
     """Run folder."""
-    prompt: Annotated[str, tyro.conf.arg(metavar="TEXT", help_behavior_hint="")] = ""
+    prompt: Annotated[str, _options.Option(metavar="TEXT")] = ""
     """Beginning of the text; "-" reads standard input. (default: empty)"""
-    number: Annotated[int, tyro.conf.arg(aliases=["-n"], metavar="N")] = 1
+    number: Annotated[int, _options.Option(aliases=("-n",), metavar="N")] = 1
     """Number of texts, separated by a line of dashes."""
     device: _options.Device = "auto"
 

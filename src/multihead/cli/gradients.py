@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import tyro
 from rich.table import Table
 
 from multihead.apps.studies import gradients
@@ -30,15 +29,15 @@ LONGEST = 4096
 class Options:
     """Options of the command."""
 
-    output: Annotated[_options.Folder, tyro.conf.arg(aliases=["-o"])] = None
+    output: Annotated[_options.Folder, _options.Option(aliases=("-o",))] = None
     """Folder for gradients.json and gradients.svg. (default: runs/gradients)"""
-    longest: Annotated[int, tyro.conf.arg(metavar="DISTANCE")] = 128
+    longest: Annotated[int, _options.Option(metavar="DISTANCE")] = 128
     """Greatest distance, a power of 2; the others are the smaller powers."""
-    seeds: Annotated[int, tyro.conf.arg(metavar="COUNT")] = 3
+    seeds: Annotated[int, _options.Option(metavar="COUNT")] = 3
     """Number of trainings of each layer."""
-    updates: Annotated[int, tyro.conf.arg(metavar="COUNT")] = 1000
+    updates: Annotated[int, _options.Option(metavar="COUNT")] = 1000
     """Number of updates of each training."""
-    width: Annotated[int, tyro.conf.arg(metavar="CHANNELS")] = 64
+    width: Annotated[int, _options.Option(metavar="CHANNELS")] = 64
     """Width of every layer, a multiple of 8."""
 
 

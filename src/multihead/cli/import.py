@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import tyro
-
 from multihead.apps.huggingface.importing import import_folder
 from multihead.cli import _console, _options
 from multihead.errors import UserError
@@ -31,9 +29,9 @@ from multihead.recipe import tasks
 class Options:
     """Options of the command."""
 
-    folder: Annotated[_options.Name, tyro.conf.arg(metavar="DIR")] = None
+    folder: Annotated[_options.Name, _options.Option(metavar="DIR")] = None
     """Hugging Face folder."""
-    output: Annotated[_options.Folder, tyro.conf.arg(aliases=["-o"])] = None
+    output: Annotated[_options.Folder, _options.Option(aliases=("-o",))] = None
     """New run folder."""
 
 

@@ -21,14 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-import tyro
-
 from multihead.cli import _console, _directions, _options, _page
 from multihead.cli._effect import refuse_options
 from multihead.cli._shades import shades
 from multihead.errors import UserError
 from multihead.inspect.figures import METADATA
-from multihead.inspect.maps import Choice
+from multihead.inspect.maps import AlignmentHead
 from multihead.inspect.page import PageOptions
 from multihead.run import files
 from multihead.tasks import base
@@ -42,13 +40,13 @@ PAGES = (".html", ".htm")
 class Options:
     """Options of the command."""
 
-    run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
+    run: Annotated[_options.Name, _options.Option(metavar="RUN")] = None
     """Run folder."""
-    what: Annotated[_options.Name, tyro.conf.arg(metavar="TEXT|IMAGE")] = None
+    what: Annotated[_options.Name, _options.Option(metavar="TEXT|IMAGE")] = None
     """Input of the model: a sentence, a text, two texts (a tab between them), an image file or a caption."""
     target: _options.Text = None
     """Use this translation, or this image for a caption, instead of the model's own output."""
-    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
+    output: Annotated[_options.File, _options.Option(aliases=("-o",))] = None
     """Output file: a page (.html) or a heat map (.svg, .png or .pdf). (default: the terminal)"""
     json: _options.File = None
     """Also write the numbers of the page to this file, as JSON."""
@@ -86,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
     _check_paths(options)
     page = options.output if options.output and Path(options.output).suffix.lower() in PAGES else None
     figures = [path for path in (options.output, options.png) if path and path != page]
-    choice = Choice(options.layer, options.head, options.combine)
+    choice = AlignmentHead(options.layer, options.head, options.combine)
     view = PageOptions(options.run, choice, options.words, options.specials, options.full)
     inspection = base.inspect(
         options.run, InspectionRequest(options.what, options.target, options.device, view, options.to)

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-import tyro
-
 from multihead.cli import _console, _options
 from multihead.errors import UserError
 from multihead.workflows.lengthening import lengthen
@@ -28,18 +26,18 @@ USAGE = "Usage: multihead lengthen RUN --positions 4096 -o NEW"
 class Options:
     """Options of the command."""
 
-    run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
+    run: Annotated[_options.Name, _options.Option(metavar="RUN")] = None
     """Run folder of a BERT, a BERT classifier or a GPT."""
-    output: Annotated[_options.Folder, tyro.conf.arg(aliases=["-o"])] = None
+    output: Annotated[_options.Folder, _options.Option(aliases=("-o",))] = None
     """New run folder."""
-    positions: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
+    positions: Annotated[int | None, _options.Option(metavar="N")] = None
     """Longest text of the new model, in tokens."""
     attention: Annotated[
         Literal["longformer", "window", "alternating", "full"] | None,
-        tyro.conf.arg(help_behavior_hint=""),
+        _options.Option(),
     ] = None
     """Attention of the new model. (default: longformer for BERT, window for GPT)"""
-    window: Annotated[int | None, tyro.conf.arg(metavar="R", help_behavior_hint="")] = None
+    window: Annotated[int | None, _options.Option(metavar="R")] = None
     """Positions that a position attends to. (default: as many as the old model has)"""
 
 

@@ -17,7 +17,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
-import tyro
 from rich.cells import cell_len
 
 from multihead.cli import _console, _options
@@ -37,15 +36,15 @@ GAP = 2
 class Options:
     """Options of the command."""
 
-    vocabulary: Annotated[_options.Name, tyro.conf.arg(metavar="RUN|FILE")] = None
+    vocabulary: Annotated[_options.Name, _options.Option(metavar="RUN|FILE")] = None
     """Run folder, or a tokenizer.json."""
-    search: Annotated[_options.Text, tyro.conf.arg(metavar="SUBSTRING")] = None
+    search: Annotated[_options.Text, _options.Option(metavar="SUBSTRING")] = None
     """Show only the pieces that contain this text, in upper or lower case."""
     special: _options.Flag = False
     """Show only special tokens: padding, unknown, begin, end, masks and reserved symbols."""
-    count: Annotated[_options.File, tyro.conf.arg(metavar="CORPUS")] = None
+    count: Annotated[_options.File, _options.Option(metavar="CORPUS")] = None
     """Count each piece in this text file, and show the most frequent pieces first."""
-    top: Annotated[_options.Number, tyro.conf.arg(metavar="COUNT")] = None
+    top: Annotated[_options.Number, _options.Option(metavar="COUNT")] = None
     """Maximum number of pieces shown. (default: all)"""
     json: _options.Flag = False
     """Print JSON."""
@@ -58,7 +57,9 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError("no vocabulary was given", remedy="Usage: multihead pieces RUN, or tokenizer.json")
     if options.top is not None:
         _options.at_least_one("top", options.top)
-    found = {name: Vocabulary(tokenizer) for name, tokenizer in _tokenizers(Path(options.vocabulary)).items()}
+    found = {
+        name: PieceCounts(tokenizer) for name, tokenizer in _tokenizers(Path(options.vocabulary)).items()
+    }
     listed = {name: _listed(one, options) for name, one in found.items()}
     if options.json:
         print(json.dumps([_as_json(found[name], ids) for name, ids in listed.items()], ensure_ascii=False))
@@ -71,7 +72,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-class Vocabulary:
+class PieceCounts:
     """The pieces of a tokenizer, and how often each occurs in a text.
 
     Attributes:
@@ -125,7 +126,7 @@ def _tokenizers(path: Path) -> dict[str, Tokenizer]:
     return {str(path / name): one for name, one in zip(names, run.tokenizers(), strict=False)}
 
 
-def _listed(found: Vocabulary, options: Options) -> list[int]:
+def _listed(found: PieceCounts, options: Options) -> list[int]:
     """Return the ids to show, in order."""
     if options.count:
         found.count(options.count)
@@ -137,7 +138,7 @@ def _listed(found: Vocabulary, options: Options) -> list[int]:
     return chosen[: options.top]
 
 
-def _as_json(found: Vocabulary, ids: Sequence[int]) -> dict[str, object]:
+def _as_json(found: PieceCounts, ids: Sequence[int]) -> dict[str, object]:
     special = set(found.special)
     pieces = []
     for number in ids:

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-import tyro
 from rich.table import Table
 
 from multihead import recipe
@@ -35,7 +34,7 @@ HEADINGS = {
 class Options:
     """Options of the command."""
 
-    name: Annotated[_options.Name, tyro.conf.arg(metavar="[NAME]")] = None
+    name: Annotated[_options.Name, _options.Option(metavar="[NAME]")] = None
     """Recipe to print in full, as TOML that can be saved and changed."""
 
 
@@ -51,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
         table = Table.grid(padding=(0, 2))
         table.add_column(no_wrap=True)
         for name, text in about.items():
-            table.add_row(f"  {name}", text)
+            table.add_row(f"    {name}" if recipes.row(name) else f"  {name}", text)
         console.print(table, soft_wrap=False)
         console.print()
     hint = (

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated
 
-import tyro
-
 from multihead import recipe as recipes
 from multihead.cli import _console, _directions, _options
 from multihead.cli._effect import FILE_READING
@@ -44,7 +42,7 @@ class Options:
     """File(s) of the source side, or TSV, CSV or JSONL files with both sides."""
     tgt: _options.Files = ()
     """File(s) of the target side, aligned with the source line by line."""
-    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
+    output: Annotated[_options.File, _options.Option(aliases=("-o",))] = None
     """Output file, which appears when it is complete. (default: standard output)"""
     to: _directions.To = None
     """Target language, for a model of several directions."""
@@ -56,7 +54,7 @@ class Options:
     """Allow a direction that was never trained."""
     per_token: _options.Flag = False
     """Divide by the number of target tokens, including the end symbol."""
-    encoding: Annotated[str | None, tyro.conf.arg(metavar="ENCODING", help_behavior_hint="")] = None
+    encoding: Annotated[str | None, _options.Option(metavar="ENCODING")] = None
     """Text encoding of the files. (default: that of the run)"""
     device: _options.Device = "auto"
 

@@ -23,24 +23,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-import tyro
 import uvicorn
 
-from multihead.apps.documents.translating_documents import Request, translate_document
-from multihead.apps.serve.access import Keys, Rate
+from multihead.apps.serve.access import ApiKeys, Rate
 from multihead.apps.serve.app import Serving, application
 from multihead.apps.serve.connections import BACKLOG, IDLE_SECONDS, timed_protocol
 from multihead.apps.serve.corrections import Corrections
 from multihead.apps.serve.fair_queue import FairQueue
 from multihead.apps.serve.glossaries import Glossaries
-from multihead.apps.serve.handling import Limits
+from multihead.apps.serve.handling import RequestLimits
 from multihead.apps.serve.logs import json_log, no_log
 from multihead.apps.serve.metrics import Metrics
 from multihead.apps.serve.queued import QueuedTranslator
-from multihead.apps.serve.service import Direction, Service
+from multihead.apps.serve.service import ServedDirection, Service
 from multihead.cli import _console, _options
 from multihead.cli._effect import SEARCH_OF_THE_BEST
 from multihead.cli._searching import Precision, search_settings
+from multihead.documents import about_documents, is_installed
 from multihead.errors import UserError
 from multihead.system import memory
 from multihead.tasks.translation.lines.loading import load_translator
@@ -58,9 +57,9 @@ class Options:
 
     runs: _options.RunFolders
     """Run folder(s), one per language pair."""
-    host: Annotated[str, tyro.conf.arg(metavar="ADDRESS")] = "127.0.0.1"
+    host: Annotated[str, _options.Option(metavar="ADDRESS")] = "127.0.0.1"
     """Address to listen on; 0.0.0.0 accepts connections on all interfaces, and needs --keys or --open."""
-    port: Annotated[int, tyro.conf.arg(metavar="N")] = 8000
+    port: Annotated[int, _options.Option(metavar="N")] = 8000
     """Port to listen on; 0 chooses a free port."""
     keys: _options.File = None
     """File of API keys, one a line: NAME KEY. Requests then need one. (default: none)"""
@@ -70,21 +69,21 @@ class Options:
     """Characters a minute for each key, or each address without keys. (default: no limit)"""
     requests: _options.Number = None
     """Requests a minute for each address. (default: no limit)"""
-    max_chars: Annotated[int, tyro.conf.arg(metavar="N")] = 20_000
+    max_chars: Annotated[int, _options.Option(metavar="N")] = 20_000
     """Largest number of characters per request."""
-    deadline: Annotated[float, tyro.conf.arg(metavar="SECONDS")] = 60.0
+    deadline: Annotated[float, _options.Option(metavar="SECONDS")] = 60.0
     """Longest time for a request, after which it is refused and its computation stopped."""
     corrections: _options.File = None
     """TSV file to which POST /suggest appends corrections, for the next training. (default: refused)"""
-    glossary: Annotated[_options.Files, tyro.conf.arg(metavar="FILE [FILE ...]")] = ()
-    """Glossaries (docs/text.md) that requests may name, by their file names without ending."""
+    glossary: Annotated[_options.Files, _options.Option(metavar="FILE...")] = ()
+    """Glossaries (docs/reference/text.md) that requests may name, by their file names without ending."""
     glossaries: _options.Folder = None
     """Folder that keeps the glossaries made by clients. (default: they are lost at the end)"""
-    name: Annotated[tuple[str, ...], tyro.conf.arg(metavar="HOST [HOST ...]", help_behavior_hint="")] = ()
+    name: Annotated[tuple[str, ...], _options.Option(metavar="HOST [HOST ...]")] = ()
     """Host names of this server; requests for other names are refused, except addresses and localhost."""
     origin: _options.Text = None
     """Web origin, such as https://example.org, whose pages may send requests; "*" is any. (default: none)"""
-    proxy: Annotated[str | None, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")] = None
+    proxy: Annotated[str | None, _options.Option(metavar="ADDRESS")] = None
     """Address of a reverse proxy whose X-Forwarded-For and X-Forwarded-Proto are believed."""
     log: Literal["json", "none"] = "none"
     """Write one line of JSON per request to standard error; it has no texts and no keys."""
@@ -117,7 +116,7 @@ def main(arguments: Sequence[str]) -> int:
         app = application(
             service,
             _sentence_inspector(options.device),
-            translate_document=_translated_document,
+            translate_document=_translated_document if is_installed() else None,
             serving=serving,
         )
         config = uvicorn.Config(
@@ -160,8 +159,8 @@ def _serving(options: Options) -> Serving:
         named[stem] = Glossary.load(path)
     folder = None if options.glossaries is None else Path(options.glossaries)
     return Serving(
-        limits=Limits(options.max_chars, rate=Rate(options.rate, "characters")),
-        keys=None if options.keys is None else Keys.load(options.keys),
+        limits=RequestLimits(options.max_chars, rate=Rate(options.rate, "characters")),
+        keys=None if options.keys is None else ApiKeys.load(options.keys),
         requests=Rate(options.requests, "requests"),
         corrections=None if options.corrections is None else Corrections(options.corrections),
         glossaries=Glossaries(named, folder),
@@ -194,7 +193,9 @@ def _listen(host: str, port: int) -> Iterator[socket.socket]:
         yield server_socket
 
 
-def _directions(folder: str, options: Options, given: Mapping[str, str], queue: FairQueue) -> list[Direction]:
+def _directions(
+    folder: str, options: Options, given: Mapping[str, str], queue: FairQueue
+) -> list[ServedDirection]:
     settings = search_settings(folder, given)
     # A request for alternatives is a beam search, whatever the method is.
     refuse_other_methods(given, settings.method, methods=("sample",))
@@ -209,26 +210,26 @@ def _directions(folder: str, options: Options, given: Mapping[str, str], queue: 
     found = []
     for (source, target), one in ways.items():
         texts = languages.around(QueuedTranslator(one, queue, folder))
-        found.append(Direction(folder, source, target, texts, settings))
+        found.append(ServedDirection(folder, source, target, texts, settings))
     return found
 
 
 def _translated_document(
-    translator: TextTranslator, direction: Direction, name: str, content: bytes
+    translator: TextTranslator, direction: ServedDirection, name: str, content: bytes
 ) -> tuple[bytes, list[str]]:
     """Return the translated document, and its cautions."""
+    documents = about_documents("multihead.apps.documents.translating_documents", name)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         output = path.with_stem(f"{path.stem}.translated")
         path.write_bytes(content)
         try:
-            summary = translate_document(
-                Request(path, output, direction.settings), translator, [direction.name]
-            )
+            request = documents.DocumentRequest(path, output, direction.settings)
+            summary = documents.translate_document(request, translator, [direction.name])
         except UserError as error:
             place = (error.place or "").replace(f"{folder}/", "")  # a folder that clients never see
             raise UserError(error.fact, place=place or None, remedy=error.remedy) from None
-        return output.read_bytes(), summary.cautions
+        return output.read_bytes(), list(summary.cautions)
 
 
 def _sentence_inspector(device: str) -> Callable[[str, str], str]:

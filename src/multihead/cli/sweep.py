@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import tyro
 from rich.console import Console
 from rich.table import Table
 
 from multihead.apps.studies.attention_cost import TABLE, measure_all
 from multihead.apps.studies.sweep import (
-    Row,
+    MemberRow,
     Sweep,
     agreement,
     draw,
@@ -47,15 +46,15 @@ PLOT = "plot.svg"
 class Options:
     """Options of the command besides recipe keys, which apply to all members of the sweep."""
 
-    sweep: Annotated[_options.Name, tyro.conf.arg(metavar="[SWEEP]")] = None
+    sweep: Annotated[_options.Name, _options.Option(metavar="[SWEEP]")] = None
     """Built-in sweep or TOML file."""
     folder: _options.Folder = None
     """Folder for the runs and the table. (default: runs/SWEEP)"""
     jobs: int = 1
     """Number of concurrent trainings, which share the cores."""
-    part: Annotated[str, tyro.conf.arg(metavar="I/N", help_behavior_hint="")] = "1/1"
+    part: Annotated[str, _options.Option(metavar="I/N")] = "1/1"
     """Train every N-th member from the I-th on, for an array of jobs with one folder."""
-    only: Annotated[str, tyro.conf.arg(metavar="PATTERN", help_behavior_hint="")] = EVERY
+    only: Annotated[str, _options.Option(metavar="PATTERN")] = EVERY
     """Train only members with such names, as 'listops-*'."""
     costs_only: _options.Flag = False
     """Only measure the time and memory of attention (sweep `long`), without training."""
@@ -106,7 +105,7 @@ def _list(console: Console) -> None:
     console.print(table, soft_wrap=False)
 
 
-def _write(sweep: Sweep, rows: Sequence[Row], folder: Path) -> None:
+def _write(sweep: Sweep, rows: Sequence[MemberRow], folder: Path) -> None:
     write_text(folder / "table.csv", to_csv(rows))
     write_text(folder / "table.html", to_html(sweep, rows))
     draw(sweep, rows, folder / PLOT)
@@ -118,7 +117,7 @@ class _Reporter:
     def __init__(self, sweep: Sweep, folder: Path, console: Console) -> None:
         self.sweep, self.folder, self.console = sweep, folder, console
 
-    def on_change(self, row: Row, rows: Sequence[Row]) -> None:
+    def on_change(self, row: MemberRow, rows: Sequence[MemberRow]) -> None:
         _write(self.sweep, rows, self.folder)
         detail = f": {row.error}" if row.error else ""
         if row.state == "done":
@@ -126,7 +125,7 @@ class _Reporter:
         self.console.print(f"{row.member.name}: {row.state}{detail}")
 
 
-def _show(sweep: Sweep, rows: Sequence[Row], console: Console) -> None:
+def _show(sweep: Sweep, rows: Sequence[MemberRow], console: Console) -> None:
     shown = scores(rows)
     first = [score for score in shown if score.test == shown[0].test]
     others = list(dict.fromkeys(score.test for score in shown if score not in first))

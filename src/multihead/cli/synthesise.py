@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import tyro
-
 from multihead.apps.corpus.synthesis import languages_of, synthesise
 from multihead.cli import _console, _directions, _options
 from multihead.cli._searching import Precision, search_settings
@@ -34,13 +32,11 @@ from multihead.workflows.progress_display import ProgressDisplay
 class Options:
     """Options of the command besides search settings."""
 
-    run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
+    run: Annotated[_options.Name, _options.Option(metavar="RUN")] = None
     """Run folder of a translator from the language of the text."""
-    mono: Annotated[
-        tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="TEXT [TEXT ...]", help_behavior_hint="")
-    ] = ()
+    mono: Annotated[tuple[str, ...], _options.POSITIONAL, _options.Option(metavar="TEXT...")] = ()
     """Text file(s), a sentence a line, plain or compressed."""
-    output: Annotated[_options.Folder, tyro.conf.arg(aliases=["-o"])] = None
+    output: Annotated[_options.Folder, _options.Option(aliases=("-o",))] = None
     """Folder for the pairs."""
     noise: _options.Flag = False
     """Drop a tenth of the words of each translation, and move words by up to three places."""

@@ -16,8 +16,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
-import tyro
-
 from multihead.cli import _options
 from multihead.errors import UserError
 from multihead.run import files
@@ -32,13 +30,13 @@ CHUNK = 1024
 class Options:
     """Options of the command."""
 
-    run: Annotated[_options.Name, tyro.conf.arg(metavar="RUN")] = None
+    run: Annotated[_options.Name, _options.Option(metavar="RUN")] = None
     """Run folder."""
-    text: Annotated[_options.Name, tyro.conf.arg(metavar="TEXT")] = None
+    text: Annotated[_options.Name, _options.Option(metavar="TEXT")] = None
     """A sentence, its words separated by blanks."""
-    input: Annotated[_options.File, tyro.conf.arg(aliases=["-i"], metavar="IN")] = None
+    input: Annotated[_options.File, _options.Option(aliases=("-i",), metavar="IN")] = None
     """File of sentences, one a line. (default: standard input)"""
-    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"], metavar="OUT")] = None
+    output: Annotated[_options.File, _options.Option(aliases=("-o",), metavar="OUT")] = None
     """Output file. (default: standard output)"""
     json: _options.Flag = False
     """Write JSON, a line for each sentence."""

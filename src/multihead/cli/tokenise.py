@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-import tyro
-
 from multihead.cli import _options
 from multihead.cli._writing import in_blocks, write
 from multihead.errors import UserError
@@ -26,13 +24,13 @@ from multihead.text.published import tokeniser
 class Options:
     """Options of the command."""
 
-    file: Annotated[_options.Name, tyro.conf.arg(metavar="[FILE]")] = None
+    file: Annotated[_options.Name, _options.Option(metavar="[FILE]")] = None
     """Text file, plain or compressed. (default: standard input)"""
     rules: Literal["spacy", "moses"] = "spacy"
     """Tokenisation rules."""
-    language: Annotated[str, tyro.conf.arg(metavar="CODE", help_behavior_hint="(required)")] = ""
+    language: Annotated[str, _options.Option(metavar="CODE")] = ""
     """Language of the text, such as de."""
-    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
+    output: Annotated[_options.File, _options.Option(aliases=("-o",))] = None
     """Output file. (default: standard output)"""
     encoding: _options.Encoding = "utf-8"
     """Text encoding of the input."""

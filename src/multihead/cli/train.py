@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
-import tyro
 from rich.console import Console
 
 from multihead.apps.corpus.additions import from_mono, held_out_corrections, named_additions
@@ -44,66 +43,67 @@ from multihead.workflows.resolve_corpora import named_corpora, resolve_corpora, 
 from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.same_start import recipe_of_first, refuse_other_commands, refuse_several
 from multihead.workflows.train import default_folder, train
-from multihead.workflows.trial import differences, settled
+from multihead.workflows.trial import settled, typed_differences
 
 
 @dataclass(frozen=True)
 class Options:
     """Options of the command besides recipe keys."""
 
-    recipe: Annotated[_options.Name, tyro.conf.arg(metavar="[RECIPE]")] = None
+    recipe: Annotated[_options.Name, _options.Option(metavar="[RECIPE]")] = None
     """Built-in recipe (`multihead recipes`) or TOML file. (default: settings for the size of the corpus)"""
-    src: _options.Files = ()
-    """Training file(s), source side: lines, or both sides in TSV, CSV, JSONL, TMX, XLIFF or PO; plain, .gz,
-    .xz or .zst."""
+    src: Annotated[_options.Files, _options.Option(group="corpus")] = ()
+    """Training file(s), source side; or both sides in TSV, CSV, JSONL, TMX, XLIFF or PO. Plain, .gz, .xz or
+    .zst."""
     tgt: _options.Files = ()
-    """Training file(s), target side, aligned with the source line by line, or subtitles of the same film."""
-    source_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--src-lang"])] = None
+    """Training file(s), target side, aligned line by line. Of a film, its subtitles."""
+    source_language: Annotated[_options.Text, _options.Option(aliases=("--src-lang",))] = None
     """Source language, as de: needed for TMX."""
-    target_language: Annotated[_options.Text, tyro.conf.arg(aliases=["--tgt-lang"])] = None
+    target_language: Annotated[_options.Text, _options.Option(aliases=("--tgt-lang",))] = None
     """Target language, as en."""
     corpora: _options.File = None
-    """A corpora.toml: several corpora, languages and directions in one model (docs/languages.md)."""
+    """A corpora.toml: several corpora or languages. See docs/how-to/languages.md."""
     corpus: Annotated[
-        tuple[str, ...],
-        tyro.conf.arg(metavar="LANGUAGES=SOURCE,TARGET [...]", help_behavior_hint=""),
+        tuple[str, ...], _options.Option(metavar="LANGUAGES=SOURCE,TARGET [...]"), _options.RARE
     ] = ()
     """The same without a file: de-en=train.de,train.en fr-en=train.fr,train.en."""
     valid_src: _options.Files = ()
-    """Validation file(s), source side. (default: part of the training data is held out)"""
+    """Validation file(s), source side. (default: held out)"""
     valid_tgt: _options.Files = ()
     """Validation file(s), target side."""
-    synthetic: Annotated[tuple[str, ...], tyro.conf.arg(metavar="DIR [DIR ...]", help_behavior_hint="")] = ()
-    """Folder(s) of `multihead synthesise` to train on besides (docs/more-data.md)."""
+    synthetic: Annotated[
+        tuple[str, ...], _options.Option(metavar="DIR..."), _options.Option(group="more data")
+    ] = ()
+    """Folder(s) of `multihead synthesise` to add. See docs/how-to/more-data.md."""
     mono: _options.Files = ()
-    """Text in the target language: a model that translates back is trained first, its translations of this
-    text are trained on besides."""
-    copy: _options.Files = ()
-    """Text in the target language that is trained on as source and target, tagged."""
+    """Text in the target language, to be back-translated and added. The model that translates it back is
+    trained first."""
+    copy: Annotated[_options.Files, _options.RARE] = ()
+    """Text in the target language to add as source and target, tagged."""
     corrections: _options.Files = ()
-    """Corrected pairs (TSV, TMX ...) that are trained on more often than others; with --init, beside the
-    run's own corpus."""
-    run: _options.Folder = None
-    """Run folder; an existing run is resumed. (default: runs/RECIPE-HASH)"""
-    minutes: Annotated[float | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
-    """Make the best of this many minutes, everything counted."""
+    """Corrected pairs (TSV, TMX ...), drawn more often than others. With --init they are added to the run's
+    own corpus."""
+    run: Annotated[_options.Folder, _options.Option(group="training")] = None
+    """Run folder, resumed if it exists. (default: runs/RECIPE-HASH)"""
+    minutes: Annotated[float | None, _options.Option(metavar="N")] = None
+    """Make the best of this many minutes. Everything is counted."""
     finish: _options.Flag = False
-    """End the training of --run now, whether it is running or was stopped: with a cool-down (schedule wsd)
-    and the choice of the best weights."""
-    longer: _options.Flag = False
+    """End the training of --run now, with a cool-down. It may be running or stopped; schedule wsd cools down,
+    and the best weights are chosen."""
+    longer: Annotated[_options.Flag, _options.RARE] = False
     """Continue the training of --run after its end, from before its cool-down (schedule wsd), with patience
-    counted anew. More --training.steps or --minutes than before do the same."""
+    counted anew. Raising --training.steps or --minutes has the same effect."""
     init: _options.Folder = None
-    """Run folder whose weights and vocabulary to start from (fine-tuning)."""
-    mirror: Annotated[str | None, tyro.conf.arg(metavar="ADDRESS", help_behavior_hint="")] = None
+    """Fine-tune: start from the weights and vocabulary of this run."""
+    mirror: Annotated[str | None, _options.Option(metavar="ADDRESS"), _options.RARE] = None
     """Copy the run to this address (s3://BUCKET/RUN) at every validation; where --run does not exist, resume
-    from the copy (docs/parallel.md)."""
-    processes: _options.Number = None
-    """Train in this many processes on this machine, with the same result (docs/parallel.md)."""
-    observe: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME [...]", help_behavior_hint="")] = ()
-    """Send the numbers to tensorboard, mlflow or wandb, as far as installed; only if asked for."""
+    from the copy (docs/how-to/parallel.md)."""
+    processes: Annotated[_options.Number, _options.RARE] = None
+    """Train in this many processes on this machine, with the same result (docs/how-to/parallel.md)."""
+    observe: Annotated[tuple[str, ...], _options.Option(metavar="NAME..."), _options.RARE] = ()
+    """Also log metrics to tensorboard, mlflow or wandb (must be installed)."""
     dry_run: _options.Flag = False
-    """Read the data, try the largest batch and estimate memory and time, without training."""
+    """Estimate memory and time without training. The data is read and the largest batch tried."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -165,7 +165,9 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
         console.print(line)
     folder = run or default_folder(recipe)
     if recipe.alternative and not Run.exists(folder):
-        console.print(f"{differences(recipe)} may suit it as well: both are trained briefly, one is kept")
+        console.print(
+            f"{typed_differences(recipe)} may suit it as well: both are trained briefly, one is kept"
+        )
     with ProgressDisplay(console) as display:
         if options.dry_run:
             found = dry_run(recipe, display, init=init, folder=folder)

@@ -10,18 +10,18 @@
 Lines: it reads standard input or -i and writes standard output or -o, one
 output line per input line. A line of several sentences is split for the model
 and joined again; placeholders such as {name}, numbers and addresses stay as
-they are. --lines takes every line for one sentence. Several runs with the same
+they are. --lines treats each line as one sentence. Several runs with the same
 vocabulary form an ensemble. An empty line stays empty; a line too long for the
 model stays as it is, with a message on standard error. With --n-best 2 or more
 each output line has the line number, the score and a translation, separated by
 tabs; the score is the log-probability divided by the length penalty. --n-best,
 --scores, --prefix, --prefixes and sampling take every line as it is.
 
-Documents: txt, md, rst, tex, ipynb, html, epub, docx, pptx, xlsx, odt, odp,
-ods, srt, vtt, po, xliff, tmx, json, yml, properties, csv; strings of apps: xml
-(Android), resx, strings, stringsdict, xcstrings, ts (Qt). All but the text
-stays as it is. Of a folder, all documents in it are translated into another.
-docs/documents.md says more. An interrupted command resumes when it is repeated.
+Documents: Word, PowerPoint, Excel, OpenDocument, HTML, e-books, Markdown,
+LaTeX, subtitles, PO, XLIFF, strings of apps and more (docs/how-to/documents.md). All
+but the text stays as it is. Given a folder, every document in it is translated
+into a second folder. They need multihead-documents (pip install 'multihead[documents]').
+An interrupted command resumes when it is repeated.
 """
 
 import shlex
@@ -31,28 +31,19 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice, repeat
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-import tyro
-from multihead_documents import KINDS, TABLES, conversion
-
-from multihead.apps.documents.translating_documents import Request, default_output
+from multihead import documents
 from multihead.cli import _console, _directions, _options
 from multihead.cli._effect import refuse_options
 from multihead.cli._parts import join_parts, open_parts, translate_part
 from multihead.cli._ray import translate_on_ray
 from multihead.cli._searching import Precision, search_settings
-from multihead.cli._translating_document import (
-    named_target,
-    split_arguments,
-    translate_all,
-    translate_beside,
-    translate_to,
-)
 from multihead.cli._translating_lines import ByLine, BySentence
 from multihead.cli._writing import same_file, write
 from multihead.errors import UserError
 from multihead.recipe.settings import SearchSettings
+from multihead.run.names import MODEL, RECIPE, WEIGHTS
 from multihead.system import memory
 from multihead.tasks.translation.lines.loading import load_translator
 from multihead.tasks.translation.lines.translation import Output, Translation
@@ -65,6 +56,8 @@ CHUNK = 1000
 """Number of lines translated together: enough to sort them by length, few enough for early output. It divides
 the blocks of ``--part``, whose output so has the same bytes."""
 STANDARD = "-"
+COMMAND, WORKFLOW = "multihead.cli._translating_document", "multihead.apps.documents.translating_documents"
+"""Imported for a document only: they need multihead-documents."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +66,13 @@ class Options:
 
     runs: Annotated[
         tuple[str, ...],
-        tyro.conf.Positional,
-        tyro.conf.arg(metavar="RUN [RUN ...] [DOCUMENT ...]", help_behavior_hint=""),
+        _options.POSITIONAL,
+        _options.Option(metavar="RUN... [DOCUMENT...]"),
     ]
     """Run folder(s), and documents to translate, or folders of them."""
-    input: Annotated[_options.File, tyro.conf.arg(aliases=["-i"])] = None
+    input: Annotated[_options.File, _options.Option(aliases=("-i",))] = None
     """Text file with one sentence per line, plain or compressed. (default: standard input)"""
-    output: Annotated[_options.File, tyro.conf.arg(aliases=["-o"])] = None
+    output: Annotated[_options.File, _options.Option(aliases=("-o",))] = None
     """Output file, which appears when it is complete. (default: standard output;
     of a document: its name with the target language, letter.en.docx)
     Folder for several documents, or for the translation of a folder."""
@@ -93,33 +86,33 @@ class Options:
     """Allow a direction that was never trained."""
     prefix: _options.Text = None
     """Words that every translation must start with."""
-    prefixes: _options.File = None
+    prefixes: Annotated[_options.File, _options.RARE] = None
     """File with the prefix of each translation, aligned with the input line by line."""
     scores: _options.Flag = False
     """Write the score and a tab before each translation."""
     lines: _options.Flag = False
-    """Take every line for one sentence."""
+    """Treat each line as one sentence."""
     glossary: _options.File = None
     """Terms that must be translated as this file says: source, tab, target on each line."""
     tm: _options.File = None
     """Translation memory (.tmx, .xliff, .po, .ts, .xcstrings): its exact matches are used for a document."""
-    again: _options.Flag = False
+    again: Annotated[_options.Flag, _options.RARE] = False
     """Translate segments of a document again that are translated already, and
     replace translations that were changed by hand."""
-    columns: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME [NAME ...]", help_behavior_hint="")] = ()
+    columns: Annotated[tuple[str, ...], _options.Option(metavar="NAME..."), _options.RARE] = ()
     """Columns of a table (.csv, .tsv) to translate: their names in its first row,
     or their numbers, from 1."""
-    only: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME [NAME ...]", help_behavior_hint="")] = ()
+    only: Annotated[tuple[str, ...], _options.Option(metavar="NAME..."), _options.RARE] = ()
     """Names of the documents in a folder that are translated ('*.md' '*.json').
     [all but tables, settings and programs]"""
-    part: Annotated[str | None, tyro.conf.arg(metavar="I/N", help_behavior_hint="")] = None
+    part: Annotated[str | None, _options.Option(metavar="I/N"), _options.RARE] = None
     """Translate part I of N of a large file, in blocks below the folder -o; killed, it resumes
-    (docs/parallel.md)."""
-    engine: Annotated[Literal["ray"] | None, tyro.conf.arg(metavar="ray", help_behavior_hint="")] = None
+    (docs/how-to/parallel.md)."""
+    engine: Annotated[Literal["ray"] | None, _options.Option(metavar="ray"), _options.RARE] = None
     """Translate all parts as tasks of Ray Data, on this machine or the cluster that RAY_ADDRESS names."""
-    join: _options.File = None
+    join: Annotated[_options.File, _options.RARE] = None
     """Write the whole translation to this file when all parts are translated; - is standard output."""
-    encoding: _options.Encoding = "utf-8"
+    encoding: Annotated[_options.Encoding, _options.RARE] = "utf-8"
     """Text encoding of the input; lines are written in UTF-8, a document in its own encoding."""
     device: _options.Device = "auto"
     precision: Precision = "auto"
@@ -128,19 +121,15 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options, given = _options.read_with_keys(Options, arguments, sections=("search",), short="search")
-    runs, documents = split_arguments(options.runs)
-    document = documents[0] if documents else None
+    runs, paths = _split_arguments(options.runs)
+    document = paths[0] if paths else None
+    # Without the library this is refused before a model is loaded.
+    about: Any = documents.about_documents(COMMAND, document) if document else None
     if not runs:
         raise UserError("no run folder was given", remedy="Usage: multihead translate RUN < text")
     for folder in runs[1:]:
         if not Path(folder).is_dir():
-            kinds = f"Documents end in {', '.join(KINDS)}"
-            if not Path(folder).exists():
-                remedy = f"Name a run folder or a document. {kinds}."
-                raise UserError("no such run folder", place=folder, remedy=remedy)
-            remedy = conversion(folder) or f"{kinds}: convert others first, as pandoc does"
-            remedy = f"{remedy}. -i FILE reads lines, markup and all."
-            raise UserError("a file, but no document that is known", place=folder, remedy=remedy)
+            raise _no_run_folder(folder)
     for read in (options.input, options.prefixes):
         if read and options.output and same_file(read, options.output):
             remedy = "Name another output file."
@@ -150,9 +139,9 @@ def main(arguments: Sequence[str]) -> int:
     search = search_settings(runs[0], given)
     refuse_other_methods(given, search.method)
     _refuse_without_effect(options, document, search)
-    if options.only and not any(path.is_dir() for path in documents):
+    if options.only and not any(path.is_dir() for path in paths):
         raise without_effect("--only", "without a folder")
-    several = len(documents) > 1 or bool(document and document.is_dir())
+    several = len(paths) > 1 or bool(document and document.is_dir())
     parts = open_parts(options, search) if options.part or options.join or options.engine else None
     if parts and options.engine:
         translate_on_ray(arguments, len(parts.blocks))
@@ -165,19 +154,20 @@ def main(arguments: Sequence[str]) -> int:
     to = options.to
     if document and not several and to is None and translator.directions is not None:
         encoding = None if options.encoding == "utf-8" else options.encoding
-        to = named_target(document, translator.directions.targets, encoding)
+        to = about.named_target(document, translator.directions.targets, encoding)
     translator = _directions.directed(translator, to, options.of, options.tags, zero_shot=options.zero_shot)
     texts = TextTranslator.of_runs(translator, *runs)
     if several:
         root = Path(options.output) if options.output else None
         request = partial(_request, options, search=search)
-        return translate_all(documents, root, request, texts, runs, only=options.only)
+        status: int = about.translate_all(paths, root, request, texts, runs, only=options.only)
+        return status
     if document:
         if options.output:
-            translate_to(_request(options, document, Path(options.output), search), texts, runs)
+            about.translate_to(_request(options, document, Path(options.output), search), texts, runs)
             return 0
-        output = default_output(document, texts.target_language)
-        translate_beside(_request(options, document, output, search), texts, runs)
+        output = documents.about_documents(WORKFLOW, document).default_output(document, texts.target_language)
+        about.translate_beside(_request(options, document, output, search), texts, runs)
         return 0
     glossary = Glossary.load(options.glossary) if options.glossary else None
     found = (
@@ -198,6 +188,33 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+def _split_arguments(names: Sequence[str]) -> tuple[tuple[str, ...], list[Path]]:
+    """Split positional arguments into run folders, and documents or folders of them, which follow."""
+
+    def is_document(number: int, path: Path) -> bool:
+        if path.is_dir():
+            return number > 0 and not any((path / name).exists() for name in (RECIPE, MODEL, WEIGHTS))
+        return documents.is_document(path)
+
+    named = [name for number, name in enumerate(names) if is_document(number, Path(name))]
+    return tuple(name for name in names if name not in named), [Path(name) for name in named]
+
+
+def _no_run_folder(name: str) -> UserError:
+    """Return the error for an argument that is neither a run folder nor a document."""
+    if not (Path(name).exists() or documents.is_installed()):
+        return UserError("no such run folder", place=name, remedy="Check the path.")
+    library = documents.about_documents("multihead.documents.library", name)
+    kinds = f"Documents end in {', '.join(library.BY_ENDING)}"
+    if not Path(name).exists():
+        return UserError(
+            "no such run folder", place=name, remedy=f"Name a run folder or a document. {kinds}."
+        )
+    remedy = library.conversion(name) or f"{kinds}: convert others first, as pandoc does"
+    remedy = f"{remedy}. -i FILE reads lines, markup and all."
+    return UserError("a file, but no document that is known", place=name, remedy=remedy)
+
+
 def _refuse_without_effect(options: Options, document: Path | None, search: SearchSettings) -> None:
     """Refuse options that would have no effect."""
     if document:
@@ -209,11 +226,17 @@ def _refuse_without_effect(options: Options, document: Path | None, search: Sear
     refuse_options(options, ("tm", "again", "columns", "only"), "on lines")
     if _by_line(options, search):
         refuse_options(options, ("glossary",), "with --n-best, --scores, --prefix, --prefixes or sampling")
-    if options.input and Path(options.input).suffix.lower() in set(KINDS) - {".txt", ".md", *TABLES}:
+    if options.input and documents.is_installed() and _is_more_than_lines(Path(options.input)):
         fact = "a document, not lines of text"
         command = shlex.join(["multihead", "translate", options.runs[0], options.input])
         remedy = f"Name it without -i: {command}"
         raise UserError(fact, place=options.input, remedy=remedy)
+
+
+def _is_more_than_lines(path: Path) -> bool:
+    library = documents.about_documents("multihead.documents.library", path)
+    lines = {".txt", ".md", *library.TABLES}
+    return path.suffix.lower() in set(library.BY_ENDING) - lines
 
 
 def _by_line(options: Options, search: SearchSettings) -> bool:
@@ -222,8 +245,8 @@ def _by_line(options: Options, search: SearchSettings) -> bool:
     return several or options.scores or bool(options.prefix or options.prefixes)
 
 
-def _request(options: Options, document: Path, output: Path, search: SearchSettings) -> Request:
-    return Request(
+def _request(options: Options, document: Path, output: Path, search: SearchSettings) -> Any:
+    return documents.about_documents(WORKFLOW, document).DocumentRequest(
         document,
         output,
         search,

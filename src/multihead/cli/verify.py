@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import tyro
 from rich.table import Table
 
 from multihead.apps.export import manifest as export_manifest
@@ -26,7 +25,8 @@ from multihead.errors import UserError
 from multihead.run import Run
 from multihead.run.lock import Lock
 from multihead.run.sealing import seal
-from multihead.run.verify import UNCOVERED, UNSUMMED, WHOLE, Row, verify
+from multihead.run.verify import UNCOVERED, UNSUMMED, WHOLE, FileState, verify
+from multihead.system.imports import require
 from multihead.system.terminal import escape_unprintable
 
 DAMAGE = 1
@@ -36,9 +36,7 @@ DAMAGE = 1
 class Options:
     """Options of the command."""
 
-    run: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="RUN", help_behavior_hint="")] = (
-        None
-    )
+    run: Annotated[str | None, _options.POSITIONAL, _options.Option(metavar="RUN")] = None
     """Run folder."""
     write: _options.Flag = False
     """Add checksums to a run of version 0.1.0, or accept text files that were changed on purpose."""
@@ -53,6 +51,8 @@ def main(arguments: Sequence[str]) -> int:
     if (folder / export_manifest.NAME).exists():
         refuse_options(options, ("write",), "on an export")
         return _verify_export(folder)
+    if options.write:
+        require("torch", "`multihead verify --write`")
     rows = verify(folder)
     if options.write:
         try:
@@ -77,7 +77,7 @@ def _verify_export(folder: Path) -> int:
     return DAMAGE if faults else 0
 
 
-def _print(rows: Sequence[Row]) -> None:
+def _print(rows: Sequence[FileState]) -> None:
     table = Table.grid(padding=(0, 2))
     for row in sorted(rows, key=lambda row: row.state == UNCOVERED):
         table.add_row(escape_unprintable(row.file), row.state)

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from multihead.batch import PairBatch, Source
-from multihead.data.plan import Indices, Lengths, Plan, batch_by_length, epoch_plan
-from multihead.data.stream import START, Position, Stream
+from multihead.data.plan import EpochPlan, Indices, Lengths, batch_by_length, epoch_plan
+from multihead.data.stream import START, Stream, StreamPosition
 
 __all__ = [
     "BatchStream",
     "PairList",
     "Pairs",
-    "Position",
     "Reencode",
     "Shapes",
+    "StreamPosition",
     "collate",
     "epoch_plan",
     "sequential_batches",
@@ -139,7 +139,7 @@ class BatchStream(Stream[PairBatch]):
         pad_id: int,
         bos_id: int,
         eos_id: int,
-        position: Position = START,
+        position: StreamPosition = START,
         source_encode: Reencode | None = None,
         target_encode: Reencode | None = None,
         mark: Mark | None = None,
@@ -153,11 +153,11 @@ class BatchStream(Stream[PairBatch]):
         self._source_encode, self._target_encode, self._mark = source_encode, target_encode, mark
         self._collate = partial(collate, pad_id=pad_id, bos_id=bos_id, eos_id=eos_id, shapes=shapes)
 
-    def plan(self, epoch: int) -> Plan:
+    def plan(self, epoch: int) -> EpochPlan:
         """Return the batches of an epoch as arrays of pair indices."""
         return self._plan(epoch)
 
-    def _plan(self, epoch: int, chosen: Indices | None = None) -> Plan:
+    def _plan(self, epoch: int, chosen: Indices | None = None) -> EpochPlan:
         """Plan an epoch; temporary files lie beside the store, which is on a disk with room."""
         lengths = self.store.source_lengths, self.store.target_lengths
         folder = getattr(self.store, "folder", None)

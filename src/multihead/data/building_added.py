@@ -19,8 +19,6 @@ from multihead.system.progress import OnProgress
 from multihead.text.cleaning import CleaningReport, pair_hash, rejection_reason
 
 FOLDER = "added-{}"
-HELD_OUT = "corrections.jsonl"
-"""Corrections that are not trained on, to measure what they taught."""
 HELD_OUT_SHARE, LEAST_HELD_OUT, MOST_HELD_OUT = 10, 20, 500
 """One correction in ten is held out, of twenty or more, and no more than 500."""
 

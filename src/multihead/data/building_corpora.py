@@ -33,7 +33,7 @@ from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings, TokenizerSettings
 from multihead.system.progress import OnProgress
 from multihead.text.cleaning import CleaningReport
-from multihead.text.symbols import Kind, kind
+from multihead.text.symbols import SymbolKind, kind
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 
@@ -52,11 +52,11 @@ def build(
     progress: OnProgress,
 ) -> dict[str, Any]:
     """Write prepared corpora into a folder; return their JSON summary. Raises as ``prepare_corpora`` does."""
-    tags = [symbol for symbol in settings.symbols if kind(symbol) in (Kind.LANGUAGE, Kind.DOMAIN)]
+    tags = [symbol for symbol in settings.symbols if kind(symbol) in (SymbolKind.LANGUAGE, SymbolKind.DOMAIN)]
     chosen = _selected(found, read, tags, progress)
     progress("training the tokenizer", 0, None)
     if given is None:
-        most = 2 * settings.sample_pairs
+        most = 2 * settings.sample_size
         texts = balanced(_by_language(found, read, chosen, most), most)
         tokenizer = train(texts, settings, read[0].lowercase)
     else:

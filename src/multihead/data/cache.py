@@ -17,7 +17,7 @@ ENTRY = re.compile(r"(?:(pictures|captions|copies)-)?[0-9a-f]{32}(\..*\.tmp)?")
 
 
 @dataclass(frozen=True)
-class Entry:
+class CacheEntry:
     """A cache folder: prepared data, or the remains of a build.
 
     Attributes:
@@ -35,7 +35,7 @@ class Entry:
     in_use: bool
 
 
-def entries(root: Path) -> list[Entry]:
+def entries(root: Path) -> list[CacheEntry]:
     """Return the entries of a cache folder, most recently used first."""
     found = root.iterdir() if root.is_dir() else iter(())
     named = ((path, ENTRY.fullmatch(path.name)) for path in found if path.is_dir())
@@ -43,7 +43,7 @@ def entries(root: Path) -> list[Entry]:
     return sorted((one for one in listed if one), key=lambda one: -one.used)
 
 
-def clear(root: Path, *, older_than: float = 0.0) -> tuple[list[Entry], list[Entry]]:
+def clear(root: Path, *, older_than: float = 0.0) -> tuple[list[CacheEntry], list[CacheEntry]]:
     """Remove prepared data, except what a process is using.
 
     Args:
@@ -67,7 +67,7 @@ def clear(root: Path, *, older_than: float = 0.0) -> tuple[list[Entry], list[Ent
     return removed, kept
 
 
-def _entry(folder: Path, match: re.Match[str]) -> Entry | None:
+def _entry(folder: Path, match: re.Match[str]) -> CacheEntry | None:
     unfinished = match[2] is not None
     try:
         stats = [path.stat() for path in folder.rglob("*")]
@@ -81,7 +81,7 @@ def _entry(folder: Path, match: re.Match[str]) -> Entry | None:
         with _locked_exclusively(folder) as alone:
             in_use = not alone
     kind = "unfinished" if unfinished else match[1] or "texts"
-    return Entry(folder, kind, sum(stat.st_size for stat in stats), used, in_use)
+    return CacheEntry(folder, kind, sum(stat.st_size for stat in stats), used, in_use)
 
 
 @contextmanager
@@ -103,7 +103,7 @@ def _locked_exclusively(folder: Path) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def _remove(one: Entry) -> bool:
+def _remove(one: CacheEntry) -> bool:
     with _locked_exclusively(one.folder) as alone:
         if not alone:
             return False

@@ -17,7 +17,7 @@ class CorpusFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class CatalogueCorpus:
     """A corpus used by recipes.
 
     Attributes:
@@ -43,7 +43,7 @@ class Corpus:
     derived_files: tuple[str, ...] = ()
 
 
-def corpus_named(name: str) -> Corpus:
+def corpus_named(name: str) -> CatalogueCorpus:
     """Return a corpus by name.
 
     Raises:
@@ -58,7 +58,7 @@ def remedy_for_missing(path: Path) -> str:
     """Return the remedy for a missing corpus file: the command that gets it, if it is in the catalogue."""
     file = path.name
 
-    def holds(corpus: Corpus) -> bool:
+    def holds(corpus: CatalogueCorpus) -> bool:
         # A name like train.de is too common on its own: the folder must match too.
         return file in {f.name for f in corpus.files} or (
             file in corpus.derived_files and corpus.name in path.parts
@@ -124,10 +124,10 @@ _FASHION_MNIST = """
 a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845    29515 train-labels-idx1-ubyte.gz
 """
 
-CORPORA: Mapping[str, Corpus] = {
+CORPORA: Mapping[str, CatalogueCorpus] = {
     data.name: data
     for data in (
-        Corpus(
+        CatalogueCorpus(
             name="multi30k",
             description="Image captions in English, German, French, Czech: 29,000 training sentences each.",
             origin="github.com/multi30k/dataset (task 1, raw text), commit a3d2e0d2",
@@ -136,7 +136,7 @@ CORPORA: Mapping[str, Corpus] = {
             url="https://raw.githubusercontent.com/multi30k/dataset"
             "/a3d2e0d26b56f3846f66a952536ffed4e401d05a/data/task1/raw/",
         ),
-        Corpus(
+        CatalogueCorpus(
             name="tatoeba-de-en",
             description="166,618 short everyday sentences, English and German (TSV, of 2018-05-13).",
             origin="tatoeba.org, collected by manythings.org/anki (deu-eng.zip)",
@@ -151,7 +151,7 @@ CORPORA: Mapping[str, Corpus] = {
                 f"{part}.{side}" for part in ("train", "valid", "test") for side in ("de", "en")
             ),
         ),
-        Corpus(
+        CatalogueCorpus(
             name="ko-en",
             description="Korean and English technical text: Python's documentation and the tldr pages.",
             origin="github.com/python/python-docs-ko (d0c58403) and github.com/tldr-pages/tldr (08e345f4)",
@@ -161,7 +161,7 @@ CORPORA: Mapping[str, Corpus] = {
             "files, and the description lines of pages that exist in both languages. Save each split as "
             "pydocs.train.ko.gz, pydocs.train.en.gz and so on, and name the folder with --data.dir.",
         ),
-        Corpus(
+        CatalogueCorpus(
             name="fashion-mnist",
             description="70,000 greyscale images of clothes, 28 x 28, in ten classes; 10,000 for testing.",
             origin="github.com/zalandoresearch/fashion-mnist, commit b2617bb6 (Xiao et al. 2017)",

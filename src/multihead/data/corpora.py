@@ -24,7 +24,7 @@ TABLE = "corpus"
 FILES = ("source", "target", "valid_source", "valid_target")
 
 
-class Entry(Settings):
+class CorpusEntry(Settings):
     """A ``[[corpus]]`` of corpora.toml. Its files are relative to the folder of corpora.toml."""
 
     source_language: str
@@ -120,7 +120,7 @@ def corpora(data: DataSettings) -> list[Corpus]:
     return found
 
 
-def _entries(data: DataSettings) -> Iterator[tuple[Entry, Path]]:
+def _entries(data: DataSettings) -> Iterator[tuple[CorpusEntry, Path]]:
     """Yield the entries, each with the folder of its files."""
     if not data.corpora:
         for languages, files in data.corpus.items():
@@ -129,7 +129,7 @@ def _entries(data: DataSettings) -> Iterator[tuple[Entry, Path]]:
                 remedy = f'Write {languages} = ["source file", "target file"].'
                 raise UserError(f"{len(files)} files", place=f"data.corpus.{languages}", remedy=remedy)
             sides = {"source": files[:1], "target": files[1:]}
-            yield Entry(source_language=source, target_language=target, **sides), Path(data.dir)
+            yield CorpusEntry(source_language=source, target_language=target, **sides), Path(data.dir)
         return
     path = Path(place(data))
     for number, given in enumerate(_tables(path), start=1):
@@ -163,21 +163,21 @@ def _tables(path: Path) -> list[Any]:
     return found
 
 
-def _entry(given: Any, where: str) -> Entry:
+def _entry(given: Any, where: str) -> CorpusEntry:
     if not isinstance(given, dict):
         raise UserError("not a table", place=where, remedy=f"Write [[{TABLE}]], and its keys below.")
-    lists = [key for key, field in Entry.model_fields.items() if field.annotation == tuple[str, ...]]
+    lists = [key for key, field in CorpusEntry.model_fields.items() if field.annotation == tuple[str, ...]]
     values = {key: _listed(value) if key in lists else value for key, value in given.items()}
     if isinstance(values.get("tests"), dict):
         values["tests"] = {name: _listed(files) for name, files in values["tests"].items()}
     if isinstance(values.get("weight"), int) and not isinstance(values["weight"], bool):
         values["weight"] = float(values["weight"])
     try:
-        return Entry.model_validate(values, strict=True)
+        return CorpusEntry.model_validate(values, strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
-        remedy = f"Keys of a corpus: {', '.join(Entry.model_fields)}."
+        remedy = f"Keys of a corpus: {', '.join(CorpusEntry.model_fields)}."
         if first["type"] == "missing":
             raise UserError(f'"{key}" is missing', place=where, remedy=remedy) from None
         if first["type"] == "extra_forbidden":
@@ -191,7 +191,7 @@ def _listed(value: Any) -> Any:
     return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
 
 
-def _corpus(number: int, where: str, data: DataSettings, entry: Entry, folder: Path) -> Corpus:
+def _corpus(number: int, where: str, data: DataSettings, entry: CorpusEntry, folder: Path) -> Corpus:
     here = f"{where}: corpus {number}" + (f' "{entry.name}"' if entry.name else "")
     languages = [_language(code, here) for code in (entry.source_language, entry.target_language)]
     tags = tuple(dict.fromkeys(tagged.tag(name, place=here) for name in entry.tags))

@@ -7,7 +7,7 @@ import numpy as np
 
 from multihead.data.batches import BatchStream, Ids, Pairs
 from multihead.data.mixing import drawn
-from multihead.data.plan import Indices, Plan
+from multihead.data.plan import EpochPlan, Indices
 
 
 class Directed:
@@ -102,7 +102,7 @@ class MixedStream(BatchStream):
         self._labels = labels or [f"set {number}" for number in range(1, len(parts) + 1)]
         self._sizes, self._counts = [len(part) for part in parts], tuple(counts)
 
-    def plan(self, epoch: int) -> Plan:
+    def plan(self, epoch: int) -> EpochPlan:
         """Return the batches of an epoch as arrays of pair indices; a pair may occur several times."""
         return self._plan(epoch, drawn(self._sizes, self._counts, self._seed, epoch))
 

@@ -7,7 +7,7 @@ import time
 import urllib.request
 from pathlib import Path
 
-from multihead.data.catalogue import Corpus, CorpusFile
+from multihead.data.catalogue import CatalogueCorpus, CorpusFile
 from multihead.errors import UserError
 from multihead.system.disk import sync
 from multihead.system.progress import OnProgress
@@ -20,7 +20,9 @@ PAUSE = 1.0
 BLOCK = 1 << 16
 
 
-def get(corpus: Corpus, to: Path, *, source: Path | None = None, progress: OnProgress | None = None) -> None:
+def get(
+    corpus: CatalogueCorpus, to: Path, *, source: Path | None = None, progress: OnProgress | None = None
+) -> None:
     """Download or copy the files of a corpus into a folder; files already there and intact are kept.
 
     An interrupted download is resumed, now or by a later call. Only ``*.part`` files are ever incomplete.

@@ -18,7 +18,7 @@ Labelled = tuple[str, str]
 """A label and a text."""
 
 
-def join(texts: Iterable[Labelled], shortest: int, longest: int, seed: int) -> Iterator[Labelled]:
+def join_texts(texts: Iterable[Labelled], shortest: int, longest: int, seed: int) -> Iterator[Labelled]:
     """Yield documents of ``shortest`` to ``longest`` texts, until the texts of a label are used up.
 
     Every text is used at most once, and every label is that of as many documents.
@@ -52,7 +52,7 @@ def join(texts: Iterable[Labelled], shortest: int, longest: int, seed: int) -> I
         number += 1
 
 
-def lines(documents: Iterable[Labelled]) -> str:
+def tsv_lines(documents: Iterable[Labelled]) -> str:
     """Return documents as a TSV file with the columns label and document."""
     return HEADER + "".join(f"{label}\t{text}\n" for label, text in documents)
 

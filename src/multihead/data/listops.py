@@ -27,7 +27,7 @@ MOST_TRIES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ListOpsExample:
     """An expression and its value, 0 to 9."""
 
     tokens: tuple[str, ...]
@@ -52,7 +52,7 @@ def value_of(operation: str, arguments: list[int]) -> int:
     return int(median(arguments)) if operation == "[MED" else sum(arguments) % 10
 
 
-def make(count: int, shortest: int, longest: int, seed: int) -> Iterator[Example]:
+def make(count: int, shortest: int, longest: int, seed: int) -> Iterator[ListOpsExample]:
     """Yield different expressions of ``shortest`` to ``longest`` tokens.
 
     Raises:
@@ -68,7 +68,7 @@ def make(count: int, shortest: int, longest: int, seed: int) -> Iterator[Example
         if value is not None and shortest <= len(tokens) and tuple(tokens) not in seen:
             seen.add(tuple(tokens))
             tries = 0
-            yield Example(tuple(tokens), value)
+            yield ListOpsExample(tuple(tokens), value)
         elif tries == MOST_TRIES:
             fact = f"after {len(seen):,} expressions no other of {shortest} to {longest} tokens was found"
             raise UserError(fact, place="--lengths", remedy="Give a wider range, or a smaller --count.")
@@ -101,7 +101,7 @@ def _below(numbers: random.Random, n: int) -> int:
     return int(numbers.random() * n)
 
 
-def files(examples: Sequence[Example]) -> dict[str, str]:
+def files(examples: Sequence[ListOpsExample]) -> dict[str, str]:
     """Return the content of train.tsv, valid.tsv and test.tsv, with columns label, text and symbols."""
     sizes = {name: max(1, round(share * len(examples))) for name, share in SHARES.items()}
     sizes["train"] = len(examples) - sizes["valid"] - sizes["test"]

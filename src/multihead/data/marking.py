@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 
 from multihead.data.batches import Ids, Pairs
-from multihead.data.word_pairs import Found, Word, WordPairs, Words, learned
+from multihead.data.word_pairs import Word, WordFinder, WordOccurrence, WordPairs, learned
 from multihead.system import randomness
 from multihead.text.symbols import PLACEHOLDERS, SPACE, TERM, TERM_END, TERM_TARGET
 from multihead.text.tokenizer import Tokenizer
@@ -39,7 +39,7 @@ class Marking:
     """
 
     def __init__(self, tokenizer: Tokenizer, pairs: WordPairs, rate: float, seed: int, longest: int) -> None:
-        self._words = Words(tokenizer)
+        self._words = WordFinder(tokenizer)
         self._pairs, self._rate, self._seed, self._longest = pairs, rate, seed, longest
         reserved = tokenizer.symbols
         self._placeholders = [reserved[name] for name in PLACEHOLDERS if name in reserved]
@@ -67,7 +67,7 @@ class Marking:
             or source.fingerprint != target.fingerprint
         ):
             return None
-        words = Words(source)
+        words = WordFinder(source)
         made = cls(source, learned(store, words, words), rate, seed, longest)
         rows = np.linspace(0, len(store) - 1, min(PROBED, len(store))).astype(int).tolist()
         found = sum(bool(made.candidates(store.source(row), store.target(row))) for row in rows)
@@ -93,7 +93,7 @@ class Marking:
         ]
         return [source for source, _ in made], [target for _, target in made]
 
-    def candidates(self, source: Ids, target: Ids) -> list[tuple[Found, Found]]:
+    def candidates(self, source: Ids, target: Ids) -> list[tuple[WordOccurrence, WordOccurrence]]:
         """Return words that translate each other or are the same, each once in its sentence."""
         left, right = list(self._words.find(source)), list(self._words.find(target))
         counts = [Counter(found.word for found in side) for side in (left, right)]
@@ -113,7 +113,10 @@ class Marking:
         chosen = found[: 1 + int(chance.random() * (MOST_TERMS if terms else MOST_PLACEHOLDERS))]
         if not chosen:
             return source, target
-        edits: tuple[list[tuple[Found, list[int]]], list[tuple[Found, list[int]]]] = ([], [])
+        edits: tuple[list[tuple[WordOccurrence, list[int]]], list[tuple[WordOccurrence, list[int]]]] = (
+            [],
+            [],
+        )
         if terms:
             for left, right in chosen:
                 edits[0].append((left, self._term(left.word, right.word)))
@@ -137,7 +140,7 @@ class Marking:
         return [*self._space, begin, *source, *self._space, between, *target, *self._space, end]
 
 
-def _replaced(ids: Ids, edits: Sequence[tuple[Found, list[int]]]) -> Ids:
+def _replaced(ids: Ids, edits: Sequence[tuple[WordOccurrence, list[int]]]) -> Ids:
     if not edits:
         return ids
     tokens = list(map(int, ids))

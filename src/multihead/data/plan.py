@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from multihead.data.shuffling import Indices, mapped, scratch, shuffled, shuffled_blocks
 from multihead.system import randomness
 
-__all__ = ["Indices", "Lengths", "Plan", "batch_by_length", "epoch_plan", "first_of_shuffled", "shuffled"]
+__all__ = [
+    "EpochPlan",
+    "Indices",
+    "Lengths",
+    "batch_by_length",
+    "epoch_plan",
+    "first_of_shuffled",
+    "shuffled",
+]
 
 CHUNK = 1 << 17
 """Pairs batched together: about 600 batches of 4,096 tokens, enough for little padding in little memory."""
@@ -26,7 +34,7 @@ code and memory: up to 1.18 times as fast, in 0.8 of the memory."""
 Lengths = NDArray[np.integer]
 
 
-class Plan(Sequence[Indices]):
+class EpochPlan(Sequence[Indices]):
     """The batches of an epoch, in their order, as arrays of pair indices.
 
     Args:
@@ -64,7 +72,7 @@ def epoch_plan(
     *,
     chosen: Indices | None = None,
     folder: Path | None = None,
-) -> Plan:
+) -> EpochPlan:
     """Return the batches of an epoch as arrays of pair indices; each pair is in exactly one.
 
     The plan of more than a chunk of pairs is a memory-mapped file: it takes the memory of a few chunks and 16
@@ -95,7 +103,7 @@ def epoch_plan(
 
     pairs = _laid_out(chunks(), count, len(source_lengths), folder)
     every = np.concatenate(ends[1:])
-    return Plan(pairs, every, shuffled(len(every), seed, "batches of epoch", epoch))
+    return EpochPlan(pairs, every, shuffled(len(every), seed, "batches of epoch", epoch))
 
 
 def _laid_out(

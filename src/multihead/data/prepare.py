@@ -43,7 +43,7 @@ OF_ADDED = {f"{kind}{end}" for kind in ("synthetic", "copied", "corrections") fo
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedCorpus:
     """A parallel corpus, prepared for training.
 
     Attributes:
@@ -86,7 +86,7 @@ def prepare(
     *,
     progress: OnProgress | None = None,
     init_tokenizers: Tokenizers | None = None,
-) -> Prepared:
+) -> PreparedCorpus:
     """Clean, hold out, train the tokenizers, encode and store; or load all that from the cache.
 
     Args:
@@ -184,14 +184,14 @@ def _added_inputs(one: Added) -> list[Any]:
     return [one.kind, one.tag, one.weight, file_hashes(one.files)]
 
 
-def opened(folder: Path, summary: Any, key: str, tokenizers: Tokenizers) -> Prepared:
+def opened(folder: Path, summary: Any, key: str, tokenizers: Tokenizers) -> PreparedCorpus:
     """Open the stores of a folder; raises ValueError and others where it is incomplete."""
     pairs = _pairs_in(folder / VALID_PAIRS)
     checked = summary["valid_cleaning"]
     valid = TokenStore(folder / VALID_STORE)
     if len(valid) != len(pairs):
         raise ValueError("incomplete")
-    return Prepared(
+    return PreparedCorpus(
         train=TokenStore(folder / TRAIN_STORE),
         valid=valid,
         valid_pairs=pairs,

@@ -18,7 +18,7 @@ from multihead.data.corpora import Corpus
 from multihead.data.directions import Directed
 from multihead.data.inputs import file_hashes, rereadable
 from multihead.data.mixing import shares
-from multihead.data.prepare import Prepared
+from multihead.data.prepare import PreparedCorpus
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings, TokenizerSettings
 from multihead.system.disk import cache_root
@@ -36,7 +36,7 @@ HALF = 32
 
 
 @dataclass(frozen=True)
-class Direction:
+class CorpusDirection:
     """A corpus in one direction.
 
     Attributes:
@@ -51,7 +51,7 @@ class Direction:
     source: str
     target: str
     weight: float
-    prepared: Prepared
+    prepared: PreparedCorpus
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class PreparedCorpora:
         fingerprint: hash of everything that the preparation and the mixing depend on.
     """
 
-    corpora: tuple[Prepared, ...]
-    directions: tuple[Direction, ...]
+    corpora: tuple[PreparedCorpus, ...]
+    directions: tuple[CorpusDirection, ...]
     tokenizer: Tokenizer
     fingerprint: str
 
@@ -170,7 +170,7 @@ def _opened(folder: Path, summary: Any, key: str, found: Sequence[Corpus]) -> Pr
     return PreparedCorpora(stored, tuple(_directions(found, stored)), tokenizer, key[:HALF] + mixing[:HALF])
 
 
-def _directions(found: Sequence[Corpus], stored: Sequence[Prepared]) -> list[Direction]:
+def _directions(found: Sequence[Corpus], stored: Sequence[PreparedCorpus]) -> list[CorpusDirection]:
     every = [
         (corpus, prepared, pair, number == 1)
         for corpus, prepared in zip(found, stored, strict=True)
@@ -178,7 +178,7 @@ def _directions(found: Sequence[Corpus], stored: Sequence[Prepared]) -> list[Dir
     ]
     pairs = [pair for _, _, pair, _ in every]
     return [
-        Direction(
+        CorpusDirection(
             "-".join(pair) if pairs.count(pair) == 1 else f"{'-'.join(pair)} ({corpus.name})",
             *pair,
             corpus.weight,
@@ -188,7 +188,7 @@ def _directions(found: Sequence[Corpus], stored: Sequence[Prepared]) -> list[Dir
     ]
 
 
-def directed(prepared: Prepared, tags: Sequence[str], *, backwards: bool) -> Prepared:
+def directed(prepared: PreparedCorpus, tags: Sequence[str], *, backwards: bool) -> PreparedCorpus:
     """Return a prepared corpus in one direction, with these tags before its sources."""
     tagged = TaggedTokenizer(prepared.source_tokenizer, tags)
     sides = (prepared.train, prepared.valid)

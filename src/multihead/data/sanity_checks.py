@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from multihead.data.prepare import Prepared
+from multihead.data.prepare import PreparedCorpus
 
 SAMPLE_SIZE = 1000
 """Training and validation pairs that are checked, evenly spaced over the corpus."""
@@ -21,7 +21,7 @@ T = TypeVar("T")
 Texts = Sequence[str]
 
 
-def sanity_warnings(prepared: Prepared) -> list[str]:
+def sanity_warnings(prepared: PreparedCorpus) -> list[str]:
     """Return the warnings about a corpus, one line each."""
     train, sample = prepared.train, _evenly_spaced(range(len(prepared.train)))
     source = prepared.source_tokenizer.decode_batch(train.source(number) for number in sample)
@@ -36,7 +36,7 @@ def sanity_warnings(prepared: Prepared) -> list[str]:
         named = ", ".join(classes[:3]) + (", ..." if len(classes) > 3 else "")
         warnings.append(
             f"caution: the targets of {len(target):,} sampled pairs are {len(classes)} different lines only "
-            f"({named}); `multihead train small-bert-classes` makes a classifier (docs/models.md)"
+            f"({named}); `multihead train small-bert-classes` makes a classifier (docs/how-to/models.md)"
         )
     if not prepared.held_out:
         pairs = _evenly_spaced(prepared.valid_pairs)

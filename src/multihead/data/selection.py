@@ -11,7 +11,17 @@ from multihead.data.build_cache import report_cache_errors
 from multihead.data.closed_sets import is_closed
 from multihead.data.hashes import Hashes, are_in, sentence_hash
 from multihead.data.plan import first_of_shuffled
-from multihead.data.spool import CHUNK, Bits, HashSpool, Kept, Pairs, Side, Whole, at_places, counts
+from multihead.data.spool import (
+    CHUNK,
+    Bits,
+    HashSpool,
+    PairHashes,
+    Side,
+    UnmarkedHashes,
+    Whole,
+    at_places,
+    counts,
+)
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings
 from multihead.system.disk import cache_root
@@ -81,7 +91,7 @@ def select(pairs: Iterable[tuple[str, str]], data: DataSettings, *, hold_out: bo
         shared = 0
         if hold_out:
             total = Selection(roles, report, 0).count(TRAIN)
-            sides = Kept(sources, repeated), Kept(targets, repeated)
+            sides = UnmarkedHashes(sources, repeated), UnmarkedHashes(targets, repeated)
             start = 0
             for split in _held_out(*sides, total, data.valid_fraction, data.seed):
                 start = _assign(roles, start, split)
@@ -133,7 +143,7 @@ def _surplus(roles: NDArray[np.uint8], most: int) -> Iterator[int]:
         done += len(places)
 
 
-def held_out(sources: Hashes, targets: Hashes, fraction: float, seed: int) -> NDArray[np.uint8]:
+def hold_out(sources: Hashes, targets: Hashes, fraction: float, seed: int) -> NDArray[np.uint8]:
     """Hold out validation pairs that share no sentence of either side with training.
 
     Of randomly drawn candidates, those whose sentences are least frequent are held out; usually these occur
@@ -155,7 +165,7 @@ def held_out(sources: Hashes, targets: Hashes, fraction: float, seed: int) -> ND
 def _held_out(
     sources: Side, targets: Side, total: int, fraction: float, seed: int
 ) -> Iterator[NDArray[np.uint8]]:
-    """Yield the roles that :func:`held_out` returns, in chunks."""
+    """Yield the roles that :func:`hold_out` returns, in chunks."""
     count = max(MIN_HELD_OUT, min(round(fraction * total), MAX_HELD_OUT))
     count = max(1, min(count, total // 2))
     candidates = first_of_shuffled(total, CANDIDATES_PER_PAIR * count, seed, "held out")
@@ -178,7 +188,7 @@ def _telling(sources: Side, targets: Side, candidates: NDArray[np.int64]) -> Seq
     """Return the sides that are no closed sets; where both are, the pairs themselves."""
     both = (sources, targets)
     sides = [side for side in both if not is_closed(counts(side, at_places(side, candidates)))]
-    return sides or [Pairs(sources, targets)]
+    return sides or [PairHashes(sources, targets)]
 
 
 def _check_left(roles: NDArray[np.uint8], report: CleaningReport) -> None:

@@ -134,7 +134,7 @@ class Bits:
         return np.unpackbits(some, bitorder="little")[start - 8 * first :][:count].astype(np.bool_)
 
 
-class Kept:
+class UnmarkedHashes:
     """The hashes of a spool without those that are marked."""
 
     def __init__(self, hashes: HashSpool, dropped: Bits | None) -> None:
@@ -161,7 +161,7 @@ class Whole:
             yield self._hashes[start : start + CHUNK]
 
 
-class Pairs:
+class PairHashes:
     """Hashes of whole pairs, made from those of their sides."""
 
     def __init__(self, sources: "Side", targets: "Side") -> None:
@@ -173,7 +173,7 @@ class Pairs:
             yield of_pairs(source, target)
 
 
-Side = Kept | Whole | Pairs
+Side = UnmarkedHashes | Whole | PairHashes
 
 
 def at_places(side: Side, places: NDArray[np.int64]) -> Hashes:

@@ -13,14 +13,14 @@ B = TypeVar("B", bound=Batch, covariant=True)
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Position:
+class StreamPosition:
     """Position in the stream: the epoch and number of the next batch."""
 
     epoch: int = 0
     batch: int = 0
 
 
-START = Position()
+START = StreamPosition()
 
 
 class Stream(ABC, Generic[B]):
@@ -34,7 +34,7 @@ class Stream(ABC, Generic[B]):
         position: the first batch to yield.
     """
 
-    def __init__(self, position: Position = START) -> None:
+    def __init__(self, position: StreamPosition = START) -> None:
         self.position = position
         self._planned: tuple[int, Sequence[Indices]] | None = None
 
@@ -64,10 +64,10 @@ class Stream(ABC, Generic[B]):
         """Return the number of batches in the first epoch."""
         return len(self.planned(0))
 
-    def __iter__(self) -> Iterator[tuple[B, Position]]:
+    def __iter__(self) -> Iterator[tuple[B, StreamPosition]]:
         return self.shard(0, 1)
 
-    def shard(self, index: int, count: int) -> Iterator[tuple[B, Position]]:
+    def shard(self, index: int, count: int) -> Iterator[tuple[B, StreamPosition]]:
         """Yield every ``count``-th batch, starting with number ``index`` (from 0); skip the others."""
         position = self.position
         numbers = itertools.count()
@@ -76,7 +76,7 @@ class Stream(ABC, Generic[B]):
             assert position.batch < len(batches), f"{position} is not a position of this stream"
             for place in range(position.batch, len(batches)):
                 last = place + 1 == len(batches)
-                position = Position(epoch + 1) if last else Position(epoch, place + 1)
+                position = StreamPosition(epoch + 1) if last else StreamPosition(epoch, place + 1)
                 if next(numbers) % count == index:
                     self.position = position
                     yield self.batch(batches[place], epoch), position

@@ -8,9 +8,9 @@ import torch
 from numpy.typing import NDArray
 
 from multihead.batch import Batch, Input, LabelledBatch
-from multihead.data.plan import Indices, Lengths, Plan, batch_by_length, epoch_plan
+from multihead.data.plan import EpochPlan, Indices, Lengths, batch_by_length, epoch_plan
 from multihead.data.store import TokenStore
-from multihead.data.stream import START, Position, Stream
+from multihead.data.stream import START, Stream, StreamPosition
 from multihead.text.tokenizer import Tokenizer
 
 SPECIALS = 3
@@ -43,14 +43,14 @@ class TextsStream(Stream[Batch]):
         *,
         batch_tokens: int,
         seed: int,
-        position: Position = START,
+        position: StreamPosition = START,
         folder: Path | None = None,
     ) -> None:
         super().__init__(position)
         self.lengths, self._collate, self._folder = lengths, collate, folder
         self._batch_tokens, self._seed = batch_tokens, seed
 
-    def plan(self, epoch: int) -> Plan:
+    def plan(self, epoch: int) -> EpochPlan:
         """Return the indices of the texts of each batch of an epoch."""
         lengths, folder = self.lengths, self._folder
         return epoch_plan(lengths, lengths, self._batch_tokens, self._seed, epoch, folder=folder)

@@ -60,7 +60,7 @@ def trained(
     ready = []
     for tokenizer, (side, own) in zip(found, sides, strict=True):
         if tokenizer is None:
-            sample = side(evenly_spaced(corpus(), total, own.sample_pairs))
+            sample = side(evenly_spaced(corpus(), total, own.sample_size))
             tokenizer = train(sample, own, lowercase)
         ready.append(tokenizer.lowercased() if lowercase else tokenizer)
     _check_special_ids(ready[0], ready[-1])

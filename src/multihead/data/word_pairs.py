@@ -26,7 +26,7 @@ MIN_PROBABILITY = 0.4
 """Probability that two words must have in both directions."""
 
 
-class Found(NamedTuple):
+class WordOccurrence(NamedTuple):
     """A word of a sentence, ``ids[start:end]``."""
 
     start: int
@@ -34,7 +34,7 @@ class Found(NamedTuple):
     word: Word
 
 
-class Words:
+class WordFinder:
     """Finds the words of sentences of token ids.
 
     Args:
@@ -53,7 +53,7 @@ class Words:
             written or piece == SPACE for written, piece in zip(self._written, pieces, strict=True)
         ]
 
-    def find(self, ids: Ids) -> Iterator[Found]:
+    def find(self, ids: Ids) -> Iterator[WordOccurrence]:
         """Yield the words that have letters or digits, in order; one with signs before it is left out."""
         tokens = list(map(int, ids))
         starts = [place for place, token in enumerate(tokens) if place == 0 or self._starts[token]]
@@ -66,10 +66,10 @@ class Words:
                 and self._opens[tokens[start]]
                 and all(map(self._opens.__getitem__, tokens[start:end]))
             ):
-                yield Found(start, end, tuple(tokens[start:end]))
+                yield WordOccurrence(start, end, tuple(tokens[start:end]))
 
 
-def learned(store: Pairs, source: Words, target: Words) -> WordPairs:
+def learned(store: Pairs, source: WordFinder, target: WordFinder) -> WordPairs:
     """Return the target word of each source word that is almost always translated by it.
 
     Args:
@@ -77,7 +77,7 @@ def learned(store: Pairs, source: Words, target: Words) -> WordPairs:
         source: finds source words.
         target: finds target words.
     """
-    rows = sample(store, MAX_CELLS)
+    rows = sample_pairs(store, MAX_CELLS)
     sides = [
         [[found.word for found in words.find(side(row))][:MAX_WORDS] for row in rows]
         for words, side in ((source, store.source), (target, store.target))
@@ -102,7 +102,7 @@ def learned(store: Pairs, source: Words, target: Words) -> WordPairs:
     }
 
 
-def sample(store: Pairs, most: int) -> list[int]:
+def sample_pairs(store: Pairs, most: int) -> list[int]:
     """Return evenly spaced pairs of at most ``most`` combinations of words, if a word has 1.3 tokens."""
     cells = sum(
         int(source.astype(np.int64) @ target.astype(np.int64))

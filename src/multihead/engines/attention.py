@@ -13,15 +13,15 @@ from torch import Tensor
 from multihead.system.gpu import kernel
 
 
-class Keys(NamedTuple):
+class KeysAndValues(NamedTuple):
     """Keys (N, G, K, d_k) and values (N, G, K, d_v)."""
 
     k: Tensor
     v: Tensor
 
-    def at(self, sentences: Tensor) -> "Keys":
+    def at(self, sentences: Tensor) -> "KeysAndValues":
         """The keys and values of these sentences."""
-        return Keys(self.k.index_select(0, sentences), self.v.index_select(0, sentences))
+        return KeysAndValues(self.k.index_select(0, sentences), self.v.index_select(0, sentences))
 
 
 class Attention(Protocol):
@@ -35,7 +35,7 @@ class Attention(Protocol):
         """Split into heads, (N, Q, heads * d) to (N, heads, Q, d), in the layout of caches."""
         ...
 
-    def __call__(self, q_NHQd: Tensor, keys: Keys, bias: Tensor | None) -> Tensor:
+    def __call__(self, q_NHQd: Tensor, keys: KeysAndValues, bias: Tensor | None) -> Tensor:
         """Attend; the concatenated heads, (N, Q, H * d_v), in the format of matrix products.
 
         Args:
@@ -66,7 +66,7 @@ class Float32Attention:
         split = torch.empty(N, heads, Q, e // heads)
         return split.copy_(x_NQe.view(N, Q, heads, -1).transpose(1, 2))
 
-    def __call__(self, q_NHQd: Tensor, keys: Keys, bias: Tensor | None) -> Tensor:
+    def __call__(self, q_NHQd: Tensor, keys: KeysAndValues, bias: Tensor | None) -> Tensor:
         """See :class:`Attention`."""
         (N, H, Q, _), G = q_NHQd.shape, keys.k.shape[1]
         # The query heads of a group are just more queries of their shared head.
@@ -90,7 +90,7 @@ class FusedAttention:
         N, Q, _ = x_NQe.shape
         return x_NQe.view(N, Q, heads, -1).transpose(1, 2)
 
-    def __call__(self, q_NHQd: Tensor, keys: Keys, bias: Tensor | None) -> Tensor:
+    def __call__(self, q_NHQd: Tensor, keys: KeysAndValues, bias: Tensor | None) -> Tensor:
         """See :class:`Attention`."""
         assert bias is not None
         (k, v), (N, H, Q, _) = keys, q_NHQd.shape

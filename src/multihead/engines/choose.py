@@ -71,7 +71,7 @@ ENGINES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class EngineChoice:
     """The engine chosen for a model.
 
     Attributes:
@@ -93,7 +93,7 @@ def choose(
     device: torch.device,
     dtype: torch.dtype,
     refuted: Mapping[str, str] | None = None,
-) -> Choice:
+) -> EngineChoice:
     """Lay out a model's current weights for the first engine that accepts it.
 
     Args:
@@ -109,7 +109,7 @@ def choose(
     try:
         spec = describe(model, EncoderDecoderSpec)
     except UndescribedError as error:
-        return Choice(own, OWN_STEPS, {engine.name: str(error) for engine in engines})
+        return EngineChoice(own, OWN_STEPS, {engine.name: str(error) for engine in engines})
     for engine in engines:
         reason = engine.declines(spec, dtype) or (refuted or {}).get(engine.name)
         if reason is None and refuted is None:
@@ -120,9 +120,9 @@ def choose(
                 found[engine.name] = reason
                 LOG.warning("Search does not run by %s: %s", engine.name, reason)
         if reason is None:
-            return Choice(engine.lay_out(model, spec, dtype), engine.name, declined, refuted or found)
+            return EngineChoice(engine.lay_out(model, spec, dtype), engine.name, declined, refuted or found)
         declined[engine.name] = reason
-    return Choice(own, OWN_STEPS, declined, refuted or found)
+    return EngineChoice(own, OWN_STEPS, declined, refuted or found)
 
 
 class LatestStepper:
@@ -150,7 +150,7 @@ class LatestStepper:
         self.model, self._device, self._dtype, self._pairs = model, device, dtype, pairs
         self.inconsistent: str | None = None
         self._compared = False
-        self._made: Choice | None = None
+        self._made: EngineChoice | None = None
         self._layers: LayerState | None = None
         self._weights: object = None
         if dtype == torch.int8 and (device.type != "cpu" or not native.level()):
@@ -164,7 +164,7 @@ class LatestStepper:
         """
         return self.choice().stepper
 
-    def choice(self) -> Choice:
+    def choice(self) -> EngineChoice:
         """Return the engine of the current weights; raises as :meth:`stepper`."""
         weights = [(id(each), each.data_ptr(), each._version) for each in self.model.parameters()]
         known = self._layers is not None and self._layers.holds()
@@ -191,7 +191,7 @@ class LatestStepper:
         warn(self.model, self.inconsistent)
 
 
-def _log(choice: Choice) -> None:
+def _log(choice: EngineChoice) -> None:
     for name, reason in choice.declined.items():
         LOG.info("Search does not run by %s: %s", name, reason)
     LOG.info("Search runs by %s", choice.engine)

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from multihead.engines.accepting import declines_attention, declines_window
-from multihead.engines.attention import Attention, Keys
+from multihead.engines.attention import Attention, KeysAndValues
 from multihead.engines.parts import ConstantLinear, constant_norm
 from multihead.engines.recurrent import LaidOutSSRU
 from multihead.engines.shared_cache import Cache, SharedCache, source_bias
@@ -57,7 +57,7 @@ class OwnCache(Protocol):
     """A layer's key/value cache, as a step writes and reads it."""
 
     @property
-    def source(self) -> Keys:
+    def source(self) -> KeysAndValues:
         """The source's keys and values."""
         ...
 
@@ -66,7 +66,7 @@ class OwnCache(Protocol):
         """0, or -infinity at padding, broadcastable to (N, 1, K, S); None: no padding."""
         ...
 
-    def append(self, k_NGKd: Tensor, v_NGKd: Tensor) -> Keys:
+    def append(self, k_NGKd: Tensor, v_NGKd: Tensor) -> KeysAndValues:
         """Append a position of each sentence's K hypotheses; return all keys and values of the target."""
         ...
 
@@ -91,7 +91,9 @@ class _SelfAttention:
         self._w_o = ConstantLinear.of(dtype, spec.w_o)
         self._sizes = [len(part.weight) for part in (spec.w_q, spec.w_k, spec.w_v)]
 
-    def __call__(self, x: Tensor, memory: Callable[[Tensor, Tensor], Keys], bias: Tensor | None) -> Tensor:
+    def __call__(
+        self, x: Tensor, memory: Callable[[Tensor, Tensor], KeysAndValues], bias: Tensor | None
+    ) -> Tensor:
         """Attend from x to the memory, after adding x's keys and values to it; same shape as x."""
         q, k, v = torch.split(self._w_qkv(x), self._sizes, dim=-1)
         heads = self._attention.heads
@@ -118,12 +120,12 @@ class _CrossAttention:
         self._w_o = ConstantLinear.of(dtype, spec.w_o)
         self._sizes = [len(part.weight) for part in (spec.w_k, spec.w_v)]
 
-    def keys(self, memory_NSd: Tensor) -> Keys:
+    def keys(self, memory_NSd: Tensor) -> KeysAndValues:
         """The source's keys and values."""
         parts = torch.split(self._w_kv(memory_NSd), self._sizes, dim=-1)
-        return Keys(*(self._attention.heads(part, self._kv_heads) for part in parts))
+        return KeysAndValues(*(self._attention.heads(part, self._kv_heads) for part in parts))
 
-    def __call__(self, x: Tensor, source: Keys, bias: Tensor | None) -> Tensor:
+    def __call__(self, x: Tensor, source: KeysAndValues, bias: Tensor | None) -> Tensor:
         """Attend from x to the source; same shape as x."""
         q = self._attention.heads(self._w_q(x), self._heads)
         return self._w_o(self._attention(q, source, bias))
@@ -153,7 +155,7 @@ class LaidOutEncoderLayer:
     def __call__(self, x_BNd: Tensor, lengths_B: Tensor) -> Tensor:
         """Apply the layer; (B, N, d_model) to the same; ``lengths_B``: true lengths."""
         bias = source_bias(lengths_B, x_BNd.shape[1])
-        x_BNd = self._around_attention(x_BNd, lambda y: self._self_attention(y, Keys, bias))
+        x_BNd = self._around_attention(x_BNd, lambda y: self._self_attention(y, KeysAndValues, bias))
         return self._around_feed_forward(x_BNd, self._feed_forward)
 
 
@@ -172,7 +174,7 @@ class LaidOutDecoderLayer:
         self._feed_forward = _FeedForward(spec.feed_forward, dtype)
         self._around_cell, self._around_cross, self._around_feed_forward = map(_Around, spec.residuals)
 
-    def source_keys(self, memory_NSd: Tensor) -> Keys:
+    def source_keys(self, memory_NSd: Tensor) -> KeysAndValues:
         """The keys and values of the encoder's output."""
         return self._cross_attention.keys(memory_NSd)
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from multihead.batch import Source
 from multihead.nn.description import EncoderDecoderSpec
 from multihead.search.beam import beam
-from multihead.search.request import BeamRequest, Limits
+from multihead.search.request import BeamRequest, LengthLimits
 from multihead.search.stepper import Stepper
 
 LENGTHS = (41, 23)
@@ -101,7 +101,7 @@ class _Example:
         whole = engine.beam(self._source, longest_B, request)
         if whole is None:
             return
-        limits = Limits(max_length=self._longest)
+        limits = LengthLimits(max_length=self._longest)
         expected = beam(own, self._source, [[0], [0]], eos_id=request.eos_id, beam_size=2, limits=limits)
         for ours, theirs in zip(expected, whole, strict=True):
             difference = abs(ours[0].score - theirs[0].score)

@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from multihead.engines.attention import Keys
+from multihead.engines.attention import KeysAndValues
 from multihead.engines.native.beam import CHECK_EVERY
 
 
@@ -41,7 +41,7 @@ class SharedCache:
         source_bias: 0, or -infinity at padding, (N, 1, 1, S); None: no padding.
     """
 
-    def __init__(self, source: Keys, source_bias: Tensor | None) -> None:
+    def __init__(self, source: KeysAndValues, source_bias: Tensor | None) -> None:
         self.source, self.source_bias = source, source_bias
         self.slots = 0
         self._buffers: tuple[Tensor, Tensor] | None = None
@@ -52,11 +52,11 @@ class SharedCache:
         return len(self.source.k)
 
     @property
-    def own(self) -> Keys | None:
+    def own(self) -> KeysAndValues | None:
         """All keys and values of the target so far; None: none."""
         return None if self._buffers is None else self._keys()
 
-    def append(self, k_NGKd: Tensor, v_NGKd: Tensor) -> Keys:
+    def append(self, k_NGKd: Tensor, v_NGKd: Tensor) -> KeysAndValues:
         """Append a slot for each of a sentence's K hypotheses; return all keys and values."""
         start, self.slots = self.slots, self.slots + k_NGKd.shape[2]
         if self._buffers is None or self.slots > self._buffers[0].shape[2]:
@@ -83,10 +83,10 @@ class SharedCache:
         )
         self._buffers, self.slots = (first, second), slots_NM.shape[1]
 
-    def _keys(self) -> Keys:
+    def _keys(self) -> KeysAndValues:
         assert self._buffers is not None
         k, v = self._buffers
-        return Keys(k[:, :, : self.slots], v[:, :, : self.slots])
+        return KeysAndValues(k[:, :, : self.slots], v[:, :, : self.slots])
 
     def _longer(self, k_NGKd: Tensor, v_NGKd: Tensor, written: int) -> tuple[Tensor, Tensor]:
         N, G, K, _ = k_NGKd.shape

@@ -20,7 +20,7 @@ Points = list[tuple[int, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CurveLine:
     """One metric of a learning curve.
 
     Attributes:
@@ -39,36 +39,36 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class CurvePanel:
     """Metrics that share an axis."""
 
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[CurveLine, ...]
     from_zero: bool = True
 
 
 PANELS = (
-    Panel(
+    CurvePanel(
         "loss (nats)",
         (
             # Neither includes label smoothing, so the two are comparable.
-            Line("update", ("nll", "loss"), "training", BLUE),
-            Line("validation", ("loss",), "validation", ORANGE, best="lowest"),
+            CurveLine("update", ("nll", "loss"), "training", BLUE),
+            CurveLine("validation", ("loss",), "validation", ORANGE, best="lowest"),
         ),
         from_zero=False,
     ),
-    Panel(
+    CurvePanel(
         "validation score",
         (
-            Line("validation", ("bleu",), "BLEU", ORANGE, best="highest"),
-            Line("validation", ("chrf",), "chrF", GREEN, best="highest"),
+            CurveLine("validation", ("bleu",), "BLEU", ORANGE, best="highest"),
+            CurveLine("validation", ("chrf",), "chrF", GREEN, best="highest"),
         ),
     ),
-    Panel("learning rate", (Line("update", ("rate",), "", BLUE),)),
+    CurvePanel("learning rate", (CurveLine("update", ("rate",), "", BLUE),)),
 )
 
 
-def points(events: Iterable[Event], line: Line) -> Points:
+def points(events: Iterable[Event], line: CurveLine) -> Points:
     """Return the finite values of a metric, in the order of the updates."""
     mine = [event for event in events if event.get("event") == line.event]
     key = next((key for key in line.keys if any(key in event for event in mine)), line.keys[0])
@@ -109,7 +109,7 @@ def draw_curves(events: Iterable[Event], path: str | Path) -> None:
         figures.save(figure, path)
 
 
-def _draw(axes: Axes, panel: Panel, lines: Sequence[Points]) -> None:
+def _draw(axes: Axes, panel: CurvePanel, lines: Sequence[Points]) -> None:
     axes.set_title(panel.title, loc="left", fontsize=10, pad=10)
     axes.set_xlabel("updates")
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, steps=[1, 2, 2.5, 5, 10]))
@@ -135,7 +135,7 @@ def _draw(axes: Axes, panel: Panel, lines: Sequence[Points]) -> None:
         axes.legend(fontsize=8, labelcolor="linecolor", handlelength=1.2)
 
 
-def _mark(axes: Axes, line: Line, known: Points, others: Sequence[Points]) -> None:
+def _mark(axes: Axes, line: CurveLine, known: Points, others: Sequence[Points]) -> None:
     """Label the best value clear of the lines: above a maximum, below a minimum unless a line runs there."""
     step, value = (min if line.best == "lowest" else max)(known, key=lambda point: point[1])
     nearest = [min(other, key=lambda point: abs(point[0] - step))[1] for other in others if other]

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from multihead.errors import UserError
 from multihead.inspect import figures
 from multihead.inspect.figures import FAINT, SEQUENTIAL, visible
-from multihead.inspect.maps import Alignment, Token
+from multihead.inspect.maps import Alignment, TokenLabel
 from multihead.inspect.maps.alignment import CAUTION
 
 _LARGE, _SMALL, _PAGE, _LIMIT = 0.42, 0.2, 10.0, 36.0
@@ -101,7 +101,7 @@ def _label(axes: Axes, alignment: Alignment, cell: float) -> None:
         axes.plot([-0.07 / len(source)] * 2, [start + 0.1, end - 0.1], transform=down, **_BAR)
 
 
-def _split_words(tokens: Sequence[Token]) -> list[tuple[int, int]]:
+def _split_words(tokens: Sequence[TokenLabel]) -> list[tuple[int, int]]:
     """Return start and end of each word of several subwords."""
     groups = [list(positions) for _, positions in groupby(range(len(tokens)), key=lambda i: tokens[i].word)]
     return [(positions[0], positions[-1] + 1) for positions in groups if len(positions) > 1]

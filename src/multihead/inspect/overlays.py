@@ -20,14 +20,16 @@ OPACITY = 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class OverlayPanel:
     """One copy of the image with its title and the map over it, (rows, columns); None: no map."""
 
     title: str
     values_rc: NDArray[np.float32] | None
 
 
-def overlays(pixels_Chw: Pixels, rows: Sequence[Sequence[Panel]], caption: str, path: str | Path) -> None:
+def overlays(
+    pixels_Chw: Pixels, rows: Sequence[Sequence[OverlayPanel]], caption: str, path: str | Path
+) -> None:
     """Draw rows of panels of the same image under different maps, each map with its own scale.
 
     Args:
@@ -64,7 +66,7 @@ def overlays(pixels_Chw: Pixels, rows: Sequence[Sequence[Panel]], caption: str, 
         figures.save(figure, path, text=text, tight=True)
 
 
-def _draw(axes: Axes, pixels_Chw: Pixels, panel: Panel) -> None:
+def _draw(axes: Axes, pixels_Chw: Pixels, panel: OverlayPanel) -> None:
     _, height, width = pixels_Chw.shape
     extent = (0, width, height, 0)
     axes.imshow(np.asarray(as_picture(pixels_Chw).convert("RGB")), interpolation="nearest", extent=extent)

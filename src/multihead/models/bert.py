@@ -29,7 +29,7 @@ from multihead.nn.description import (
 )
 from multihead.nn.feed_forward import ACTIVATIONS
 from multihead.nn.initialisation import initialise
-from multihead.nn.losses import Term, smoothed_cross_entropy
+from multihead.nn.losses import LossTerm, smoothed_cross_entropy
 from multihead.nn.modules import Dropout, set_epsilon
 from multihead.nn.reversible import ReversibleStack
 
@@ -149,20 +149,20 @@ class BERT(nn.Module):
         hidden_BNd = self.encoder(batch.input)
         logits_MV = self.token_logits(hidden_BNd.flatten(0, 1)[batch.places_M])
         loss, _, correct = smoothed_cross_entropy(logits_MV, batch.answers_M, 0.0)
-        terms = {"loss": Term(1.0, loss, per="masked"), "accuracy": Term(0.0, correct, per="masked")}
+        terms = {"loss": LossTerm(1.0, loss, per="masked"), "accuracy": LossTerm(0.0, correct, per="masked")}
         if batch.pairs:
             is_pair_B = batch.follows_B >= 0
             logits_P2 = self.follows(self.encoder.pooled(hidden_BNd))[is_pair_B]
             loss, _, correct = smoothed_cross_entropy(logits_P2, batch.follows_B[is_pair_B], 0.0)
-            terms["next_loss"] = Term(1.0, loss, per="pairs")
-            terms["next_accuracy"] = Term(0.0, correct, per="pairs")
+            terms["next_loss"] = LossTerm(1.0, loss, per="pairs")
+            terms["next_accuracy"] = LossTerm(0.0, correct, per="pairs")
         return terms
 
     def describe(self) -> MaskedSpec:
         """The description that exports read."""
         encoder = self.encoder
         embedding = describe(encoder.embedding, EmbeddingSpec)
-        norms = [description.norm(one) for one in (encoder.norm, self.transform_norm)]
+        norms = [description.describe_norm(one) for one in (encoder.norm, self.transform_norm)]
         if norms[0] is None or norms[1] is None or type(encoder) is not BERTEncoder:
             raise UndescribedError("an encoder of another class, or without its norms")
         return MaskedSpec(
@@ -171,11 +171,11 @@ class BERT(nn.Module):
             describe(encoder.positions, PositionsSpec),
             norms[0],
             describe(encoder.stack, StackSpec),
-            description.linear(self.transform),
+            description.describe_linear(self.transform),
             self.settings.activation,
             norms[1],
             LinearSpec(embedding.weight, self.output_bias),
-            (description.linear(encoder.pool), description.linear(self.follows)),
+            (description.describe_linear(encoder.pool), description.describe_linear(self.follows)),
         )
 
 

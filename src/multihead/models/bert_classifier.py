@@ -9,7 +9,7 @@ from multihead.batch import Input, LabelledBatch
 from multihead.models import bert
 from multihead.nn import Loss
 from multihead.nn.initialisation import initialise
-from multihead.nn.losses import Term, smoothed_cross_entropy
+from multihead.nn.losses import LossTerm, smoothed_cross_entropy
 from multihead.nn.modules import Dropout
 
 TASK = "classification"
@@ -48,7 +48,7 @@ class BERTClassifier(nn.Module):
     def loss(self, batch: LabelledBatch, step: int) -> Loss:
         """Cross-entropy per text; accuracy as a metric."""
         loss, _, correct = smoothed_cross_entropy(self(batch.input), batch.labels_B, 0.0)
-        return {"loss": Term(1.0, loss, per="texts"), "accuracy": Term(0.0, correct, per="texts")}
+        return {"loss": LossTerm(1.0, loss, per="texts"), "accuracy": LossTerm(0.0, correct, per="texts")}
 
     def taken_from(self, trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the reusable weights of a pretrained model: the encoder, and the classifier if it fits."""

@@ -14,7 +14,7 @@ from multihead.batch import Input, SpanBatch
 from multihead.models import bert
 from multihead.nn import Loss
 from multihead.nn.initialisation import initialise
-from multihead.nn.losses import Term
+from multihead.nn.losses import LossTerm
 
 TASK = "spans"
 CLS = 0
@@ -86,8 +86,8 @@ def span_loss(start_BN: Tensor, end_BN: Tensor, batch: SpanBatch) -> Loss:
         total = total + nn.functional.cross_entropy(allowed_BN, answers_B, reduction="sum")
         right.append(allowed_BN.detach().argmax(1) == answers_B)
     return {
-        "loss": Term(1.0, total / 2, per="windows"),
-        "accuracy": Term(0.0, (right[0] & right[1]).sum(), per="windows"),
+        "loss": LossTerm(1.0, total / 2, per="windows"),
+        "accuracy": LossTerm(0.0, (right[0] & right[1]).sum(), per="windows"),
     }
 
 

@@ -13,7 +13,7 @@ from multihead.batch import Input, TaggedBatch
 from multihead.models import bert
 from multihead.nn import Loss
 from multihead.nn.initialisation import initialise
-from multihead.nn.losses import Term, smoothed_cross_entropy
+from multihead.nn.losses import LossTerm, smoothed_cross_entropy
 from multihead.nn.modules import Dropout
 
 TASK = "tagging"
@@ -56,7 +56,7 @@ class BERTTagger(nn.Module):
         begins = batch.tags_BN >= 0
         logits_WK = self.output(hidden_BNd[begins])
         loss, _, correct = smoothed_cross_entropy(logits_WK, batch.tags_BN[begins], 0.0)
-        return {"loss": Term(1.0, loss, per="tags"), "accuracy": Term(0.0, correct, per="tags")}
+        return {"loss": LossTerm(1.0, loss, per="tags"), "accuracy": LossTerm(0.0, correct, per="tags")}
 
     def taken_from(self, trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the reusable weights of a pretrained model: the encoder, and the classifier if it fits."""

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from multihead.batch import SceneBatch
 from multihead.nn.boxes import edges
-from multihead.nn.losses import Loss, Term
+from multihead.nn.losses import Loss, LossTerm
 from multihead.nn.residual_stem import ResidualBlock, ResidualStem
 from multihead.recipe import settings
 
@@ -129,8 +129,8 @@ class ConvDetector(nn.Module):
         true_N4 = torch.cat([centre_N2 - own_N4[:, :2], own_N4[:, 2:] - centre_N2], dim=1)
         distance = (predicted_N4 - true_N4).abs().mean(dim=1).sum()
         return {
-            "loss": Term(1.0, focal, per="objects"),
-            "box_loss": Term(self.settings.box_weight, distance, per="objects"),
+            "loss": LossTerm(1.0, focal, per="objects"),
+            "box_loss": LossTerm(self.settings.box_weight, distance, per="objects"),
         }
 
 

@@ -12,7 +12,7 @@ from multihead.batch import Source
 from multihead.models._stepwise import Stepwise
 from multihead.models._vocabularies import Vocabularies, embeddings
 from multihead.nn import TokenEmbedding, masks
-from multihead.nn.convolution import SQRT_HALF, GatedConvolution, linear
+from multihead.nn.convolution import SQRT_HALF, GatedConvolution, scaled_linear
 from multihead.nn.modules import Dropout
 from multihead.nn.row_state import RowState
 from multihead.nn.score_functions import DotScore
@@ -63,7 +63,9 @@ class ConvS2S(Stepwise):
         )
         self.encoder = Encoder(s)
         self.decoder_in, self.decoder_out = _in_and_out(s)
-        self.decoder = nn.ModuleList(DecoderLayer(s) for _ in range(s.decoder_layers or s.num_layers))
+        self.decoder = nn.ModuleList(
+            ConvolutionalDecoderLayer(s) for _ in range(s.decoder_layers or s.num_layers)
+        )
         self.dropout = Dropout(s.dropout)
 
     @property
@@ -141,7 +143,7 @@ class Encoder(nn.Module):
         return z_BSd
 
 
-class DecoderLayer(nn.Module):
+class ConvolutionalDecoderLayer(nn.Module):
     """A causal gated convolution, then attention over the source (sec. 3.3).
 
     d_i = W_d h_i + b_d + g_i,  a_i = softmax(d_i . z),  c_i = sum_j a_ij (z_j + e_j) (eq. 1 and 2)
@@ -150,8 +152,8 @@ class DecoderLayer(nn.Module):
     def __init__(self, s: Settings) -> None:
         super().__init__()
         self.convolution = _convolution(s)
-        self.w_d = linear(s.d_hidden, s.d_embedding, normalised=s.weight_norm)
-        self.w_c = linear(s.d_embedding, s.d_hidden, normalised=s.weight_norm)
+        self.w_d = scaled_linear(s.d_hidden, s.d_embedding, normalised=s.weight_norm)
+        self.w_c = scaled_linear(s.d_embedding, s.d_hidden, normalised=s.weight_norm)
         self.score = DotScore()
 
     def forward(
@@ -183,8 +185,8 @@ def _convolution(s: Settings) -> GatedConvolution:
 
 def _in_and_out(s: Settings) -> tuple[nn.Linear, nn.Linear]:
     return (
-        linear(s.d_embedding, s.d_hidden, dropout=s.dropout, normalised=s.weight_norm),
-        linear(s.d_hidden, s.d_embedding, normalised=s.weight_norm),
+        scaled_linear(s.d_embedding, s.d_hidden, dropout=s.dropout, normalised=s.weight_norm),
+        scaled_linear(s.d_hidden, s.d_embedding, normalised=s.weight_norm),
     )
 
 

@@ -42,7 +42,10 @@ class ConvNet(nn.Module):
         self.stem = nn.Sequential(_convolution(s.channels, s.width), nn.BatchNorm2d(s.width), nn.ReLU())
         widths = [s.width, *(s.width << stage for stage in range(3) for _ in range(s.blocks))]
         self.blocks = nn.Sequential(
-            *(Block(d_in, d_out, stride=1 if d_in == d_out else 2) for d_in, d_out in pairwise(widths))
+            *(
+                ResidualConvolutions(d_in, d_out, stride=1 if d_in == d_out else 2)
+                for d_in, d_out in pairwise(widths)
+            )
         )
         self.classifier = nn.Linear(widths[-1], s.classes)
         nn.init.zeros_(self.classifier.weight)
@@ -59,7 +62,7 @@ class ConvNet(nn.Module):
         return soft_label_loss(self(batch.pixels_BChw), batch, self.settings.label_smoothing)
 
 
-class Block(nn.Module):
+class ResidualConvolutions(nn.Module):
     """ReLU(x + BN(Conv(ReLU(BN(Conv(x)))))) (figure 2); the shortcut is strided and filled with 0 (option A).
 
     Args:

@@ -13,7 +13,7 @@ from multihead.batch import SceneBatch
 from multihead.nn import FeedForward, PostNorm, PreNorm
 from multihead.nn.boxes import edges
 from multihead.nn.initialisation import initialise
-from multihead.nn.losses import Loss, Term
+from multihead.nn.losses import Loss, LossTerm
 from multihead.nn.modules import LayerNorm
 from multihead.nn.object_queries import (
     EDGE,
@@ -102,7 +102,7 @@ class Settings(settings.Settings):
         return self
 
 
-class EncoderLayer(nn.Module):
+class DetrEncoderLayer(nn.Module):
     """Self-attention over the feature map, then feed-forward (figure 10, left)."""
 
     def __init__(self, s: Settings) -> None:
@@ -120,7 +120,7 @@ class EncoderLayer(nn.Module):
         return out
 
 
-class DecoderLayer(nn.Module):
+class DetrDecoderLayer(nn.Module):
     """Self-attention among the queries, attention to the picture, feed-forward (figure 10, right)."""
 
     def __init__(self, s: Settings) -> None:
@@ -162,8 +162,8 @@ class DETR(nn.Module):
     def __init__(self, settings: Settings) -> None:
         super().__init__()
         s = self.settings = settings
-        self.encoder = nn.ModuleList(EncoderLayer(s) for _ in range(s.encoder_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(s) for _ in range(s.decoder_layers))
+        self.encoder = nn.ModuleList(DetrEncoderLayer(s) for _ in range(s.encoder_layers))
+        self.decoder = nn.ModuleList(DetrDecoderLayer(s) for _ in range(s.decoder_layers))
         ends = NORMS[s.norm].ends_normalised
         self.memory_norm = nn.Identity() if ends else LayerNorm(s.d_model)
         self.output_norm = LayerNorm(s.d_model)
@@ -239,10 +239,10 @@ class DETR(nn.Module):
             guessed = self._compared(guesses.logits_BPK[None], guesses.boxes_BP4[None], batch)
             classes, distance, ious = classes + guessed.classes, distance + guessed.boxes, ious + guessed.ious
         return {
-            "loss": Term(1.0, classes, per="objects"),
-            "box_loss": Term(s.box_weight, distance, per="objects"),
-            "iou_loss": Term(s.iou_weight, ious, per="objects"),
-            "found": Term(0.0, found.found / groups, per="objects"),
+            "loss": LossTerm(1.0, classes, per="objects"),
+            "box_loss": LossTerm(s.box_weight, distance, per="objects"),
+            "iou_loss": LossTerm(s.iou_weight, ious, per="objects"),
+            "found": LossTerm(0.0, found.found / groups, per="objects"),
         }
 
     def _compared(

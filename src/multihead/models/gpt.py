@@ -19,7 +19,7 @@ from multihead.nn.decoding import DecoderState, left_padded
 from multihead.nn.description import CausalSpec, EmbeddingSpec, LinearSpec, PositionsSpec, StackSpec, describe
 from multihead.nn.initialisation import initialise
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
-from multihead.nn.losses import Term
+from multihead.nn.losses import LossTerm
 from multihead.nn.modules import Dropout
 from multihead.nn.positions import NoPositions
 from multihead.nn.reversible import ReversibleStack
@@ -147,7 +147,7 @@ class GPT(nn.Module):
         """Negative log-likelihood per token; accuracy as a metric."""
         hidden_Nd = self.hidden(batch.text_in).flatten(0, 1)
         loss, correct = _sums(hidden_Nd, self.output.weight, batch.text_out.flatten())
-        return {"loss": Term(1.0, loss, per="tokens"), "accuracy": Term(0.0, correct, per="tokens")}
+        return {"loss": LossTerm(1.0, loss, per="tokens"), "accuracy": LossTerm(0.0, correct, per="tokens")}
 
     def describe(self) -> CausalSpec:
         """The description that engines and exports read."""

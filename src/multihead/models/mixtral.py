@@ -7,7 +7,7 @@ from multihead.batch import TextBatch
 from multihead.models import llama
 from multihead.models.llama import Llama
 from multihead.nn import Loss
-from multihead.nn.losses import Term
+from multihead.nn.losses import LossTerm
 from multihead.nn.mixture_of_experts import MixtureOfExperts, balances
 
 TASK = "language"
@@ -49,7 +49,7 @@ class Mixtral(Llama):
         """As GPT's, with the balance loss of Fedus et al. 2022, the mean over the layers."""
         found = super().loss(batch, step)
         balance = balances(self) * batch.text_out.numel()
-        return {**found, "balance": Term(self.settings.balance, balance, per="tokens")}
+        return {**found, "balance": LossTerm(self.settings.balance, balance, per="tokens")}
 
 
 Model = Mixtral

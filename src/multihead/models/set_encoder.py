@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from multihead.batch import SetBatch
 from multihead.nn import FeedForward, Loss, MultiHeadAttention, PreNorm, TransformerEncoder
 from multihead.nn.initialisation import initialise
-from multihead.nn.losses import Term, smoothed_cross_entropy
+from multihead.nn.losses import LossTerm, smoothed_cross_entropy
 from multihead.nn.residual_stem import ResidualStem
 from multihead.recipe import settings
 
@@ -89,7 +89,7 @@ class SetEncoder(nn.Module):
     def loss(self, batch: SetBatch, step: int) -> Loss:
         """Cross-entropy over the pictures of a set; accuracy as a metric."""
         loss, _, correct = smoothed_cross_entropy(self(batch.pixels_BNChw), batch.odd_B, 0.0)
-        return {"loss": Term(1.0, loss, per="sets"), "accuracy": Term(0.0, correct, per="sets")}
+        return {"loss": LossTerm(1.0, loss, per="sets"), "accuracy": LossTerm(0.0, correct, per="sets")}
 
 
 Model = SetEncoder

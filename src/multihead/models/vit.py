@@ -214,7 +214,7 @@ class VisionTransformer(nn.Module):
         token = () if self.class_token is None else (self.class_token,)
         registers = () if self.registers is None else (self.registers.weight_Rd,)
         return PictureSpec(
-            description.linear(patches.project),
+            description.describe_linear(patches.project),
             patches.size,
             self.settings.channels,
             positions.rows,
@@ -222,7 +222,7 @@ class VisionTransformer(nn.Module):
             (*token, *registers),
             describe(self.encoder, StackSpec),
             "class" if type(pool) is ClassPooling else "mean",
-            description.linear(self.classifier),
+            description.describe_linear(self.classifier),
         )
 
     def loss(self, batch: PictureBatch, step: int) -> Loss:

@@ -7,7 +7,7 @@ from multihead.nn.attention import DotProductAttention, attention
 from multihead.nn.embeddings import TokenEmbedding
 from multihead.nn.feed_forward import FeedForward
 from multihead.nn.layers import DecoderLayer, EncoderLayer, TransformerDecoder, TransformerEncoder
-from multihead.nn.losses import Loss, Term
+from multihead.nn.losses import Loss, LossTerm
 from multihead.nn.multi_head import MultiHeadAttention
 from multihead.nn.positions import LearnedPositions, SinusoidalPositions
 from multihead.nn.residual import PostNorm, PreNorm
@@ -19,11 +19,11 @@ __all__ = [
     "FeedForward",
     "LearnedPositions",
     "Loss",
+    "LossTerm",
     "MultiHeadAttention",
     "PostNorm",
     "PreNorm",
     "SinusoidalPositions",
-    "Term",
     "TokenEmbedding",
     "TransformerDecoder",
     "TransformerEncoder",

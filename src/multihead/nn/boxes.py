@@ -13,12 +13,6 @@ def edges(boxes_N4: Tensor) -> Tensor:
     return torch.cat([centre - size / 2, centre + size / 2], dim=-1)
 
 
-def centres(edges_N4: Tensor) -> Tensor:
-    """Convert edges to centres and sizes; (..., 4) to the same."""
-    low, high = edges_N4[..., :2], edges_N4[..., 2:]
-    return torch.cat([(low + high) / 2, high - low], dim=-1)
-
-
 def overlaps(one_N4: Tensor, other_N4: Tensor) -> tuple[Tensor, Tensor]:
     """Intersection over union, and the generalised one, of boxes given by their edges.
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from multihead.nn.decoding import LayerCache
-from multihead.nn.description import EncoderLayerSpec, StackSpec, describe, norm
+from multihead.nn.description import EncoderLayerSpec, StackSpec, describe, describe_norm
 from multihead.nn.layers import EncoderLayer, TransformerEncoder, cached_self_attention
 
 
@@ -37,7 +37,7 @@ class CausalStack(TransformerEncoder):
     def describe(self) -> StackSpec:
         """The description that engines and exports read."""
         layers = tuple(describe(layer, EncoderLayerSpec) for layer in self.layers)
-        return StackSpec(layers, norm(self.norm))
+        return StackSpec(layers, describe_norm(self.norm))
 
 
 def _step(layer: EncoderLayer, x_RQd: Tensor, cache: LayerCache, allowed: Tensor | None) -> Tensor:

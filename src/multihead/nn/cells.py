@@ -24,7 +24,7 @@ WEIGHTS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class RecurrentCell:
     """A kind of recurrent layer.
 
     Attributes:
@@ -79,9 +79,9 @@ def _lstm(x_Bd: Tensor, state: State, weights: Sequence[Tensor]) -> State:
     return torch.lstm_cell(x_Bd, state, w_x, w_h, b_x, b_h)
 
 
-ELMAN = Cell("rnn", nn.RNN, 1, _elman)
-LSTM = Cell("lstm", nn.LSTM, 2, _lstm, forget_gate=1)
-GRU = Cell("gru", nn.GRU, 1, _gru)
+ELMAN = RecurrentCell("rnn", nn.RNN, 1, _elman)
+LSTM = RecurrentCell("lstm", nn.LSTM, 2, _lstm, forget_gate=1)
+GRU = RecurrentCell("gru", nn.GRU, 1, _gru)
 
 CELLS = {cell.name: cell for cell in (ELMAN, LSTM, GRU)}
 """Every cell by its word in a recipe."""

@@ -11,7 +11,9 @@ SQRT_HALF = 0.5**0.5
 """Scales a sum of two terms so that it keeps their variance (Gehring et al. 2017, sec. 3.4)."""
 
 
-def linear(d_in: int, d_out: int, *, gain: float = 1.0, dropout: float = 0.0, normalised: bool) -> nn.Linear:
+def scaled_linear(
+    d_in: int, d_out: int, *, gain: float = 1.0, dropout: float = 0.0, normalised: bool
+) -> nn.Linear:
     """Return a linear layer drawn from N(0, gain (1 - dropout) / d_in), biases 0 (Gehring et al. 2017, 3.5).
 
     Args:
@@ -44,7 +46,7 @@ class GatedConvolution(nn.Module):
         super().__init__()
         self.kernel_size = kernel_size
         self.dropout = Dropout(dropout)
-        self.w = linear(kernel_size * d, 2 * d, gain=4, dropout=dropout, normalised=normalised)
+        self.w = scaled_linear(kernel_size * d, 2 * d, gain=4, dropout=dropout, normalised=normalised)
 
     def forward(self, x_BNd: Tensor) -> Tensor:
         """Convolve with a centred window, zero-padded at both ends; (B, N, d)."""

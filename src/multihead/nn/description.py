@@ -57,8 +57,8 @@ __all__ = [
     "UndescribedError",
     "WindowSpec",
     "describe",
-    "linear",
-    "norm",
+    "describe_linear",
+    "describe_norm",
 ]
 
 S = TypeVar("S")
@@ -94,7 +94,7 @@ def describe(module: nn.Module, kind: type[S] | UnionType) -> S:
     return found
 
 
-def linear(module: nn.Module) -> LinearSpec:
+def describe_linear(module: nn.Module) -> LinearSpec:
     """Return the description of a plain linear layer.
 
     Raises:
@@ -106,7 +106,7 @@ def linear(module: nn.Module) -> LinearSpec:
     raise UndescribedError(f"{type(module).__name__} is not a plain linear layer")
 
 
-def norm(module: nn.Module) -> NormSpec | None:
+def describe_norm(module: nn.Module) -> NormSpec | None:
     """Return the description of a layer norm; None for ``nn.Identity``.
 
     Raises:

@@ -65,4 +65,6 @@ class FeedForward(nn.Module):
         names = [name for name, function in ACTIVATIONS.items() if function is self.activation]
         if not names or type(self.dropout) is not Dropout:
             raise UndescribedError("a feed-forward network with a custom activation or dropout")
-        return FeedForwardSpec(names[0], description.linear(self.w_1), description.linear(self.w_2))
+        return FeedForwardSpec(
+            names[0], description.describe_linear(self.w_1), description.describe_linear(self.w_2)
+        )

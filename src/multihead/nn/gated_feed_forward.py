@@ -42,5 +42,5 @@ class GatedFeedForward(FeedForward):
         """
         if self.activation is not ACTIVATIONS[GATES[self.kind]] or type(self.dropout) is not Dropout:
             raise UndescribedError("a gated feed-forward network with a custom activation or dropout")
-        w_g, w_1, w_2 = map(description.linear, (self.w_g, self.w_1, self.w_2))
+        w_g, w_1, w_2 = map(description.describe_linear, (self.w_g, self.w_1, self.w_2))
         return FeedForwardSpec(self.kind, w_1, w_2, gate=w_g)

@@ -196,7 +196,7 @@ class TransformerEncoder(nn.Module):
     def describe(self) -> StackSpec:
         """The description that engines and exports read."""
         layers = tuple(describe(layer, EncoderLayerSpec) for layer in self.layers)
-        return StackSpec(layers, description.norm(self.norm))
+        return StackSpec(layers, description.describe_norm(self.norm))
 
 
 class TransformerDecoder(nn.Module):
@@ -264,7 +264,7 @@ class TransformerDecoder(nn.Module):
         """The description that engines and exports read."""
         kinds = DecoderLayerSpec | RecurrentDecoderLayerSpec
         layers: tuple[object, ...] = tuple(describe(layer, kinds) for layer in self.layers)
-        return StackSpec(layers, description.norm(self.norm))
+        return StackSpec(layers, description.describe_norm(self.norm))
 
     def _decoder_layers(self) -> list[DecoderLayer]:
         return cast(list[DecoderLayer], list(self.layers))

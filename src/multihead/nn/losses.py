@@ -15,7 +15,7 @@ from multihead.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class LossTerm:
     """One term of a loss.
 
     Attributes:
@@ -29,7 +29,7 @@ class Term:
     per: str
 
 
-Loss = Mapping[str, Term]
+Loss = Mapping[str, LossTerm]
 
 
 def objective(loss: Loss, totals: Mapping[str, int | Tensor]) -> Tensor:
@@ -60,12 +60,13 @@ def validated(loss: Loss, *names: str) -> Loss:
 
 def _check(loss: Loss, totals: Mapping[str, int | Tensor]) -> None:
     terms = loss if isinstance(loss, Mapping) else {}  # a model may be anybody's
-    if not any(isinstance(term, Term) and term.weight for term in terms.values()):
+    if not any(isinstance(term, LossTerm) and term.weight for term in terms.values()):
         found = _named(loss) if isinstance(loss, Mapping) else f"a {type(loss).__name__}"
         raise UserError(
             f"a loss is a dictionary of terms of which one has a weight, and the model returns {found}",
             place="Model.loss",
-            remedy='Return {"loss": Term(1.0, its sum over the batch, per="tokens")}, see docs/extending.md.',
+            remedy='Return {"loss": Term(1.0, its sum over the batch, per="tokens")}, '
+            "see docs/how-to/extending.md.",
         )
     for name, term in terms.items():
         if term.weight and term.per not in totals:

@@ -102,10 +102,10 @@ class MultiHeadAttention(nn.Module):
             d_k=self.d_k,
             d_v=self.d_v,
             score=describe(self.score, ScoreSpec),
-            w_q=description.linear(self.w_q),
-            w_k=description.linear(self.w_k),
-            w_v=description.linear(self.w_v),
-            w_o=description.linear(self.w_o),
+            w_q=description.describe_linear(self.w_q),
+            w_k=description.describe_linear(self.w_k),
+            w_v=description.describe_linear(self.w_v),
+            w_o=description.describe_linear(self.w_o),
             rotary=None if self.rotary is None else describe(self.rotary, RotarySpec),
         )
 

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from multihead.nn.cells import Cell
+from multihead.nn.cells import RecurrentCell
 from multihead.nn.modules import Dropout
 
 State = tuple[Tensor, ...]
@@ -23,7 +23,7 @@ class RecurrentStack(nn.Module):
     """
 
     def __init__(
-        self, cell: Cell, d_in: int, d_hidden: int, num_layers: int, *, dropout: float = 0.0
+        self, cell: RecurrentCell, d_in: int, d_hidden: int, num_layers: int, *, dropout: float = 0.0
     ) -> None:
         super().__init__()
         self.cell, self.d_out = cell, d_hidden
@@ -95,7 +95,7 @@ class BidirectionalStack(nn.Module):
     """
 
     def __init__(
-        self, cell: Cell, d_in: int, d_hidden: int, num_layers: int, *, dropout: float = 0.0
+        self, cell: RecurrentCell, d_in: int, d_hidden: int, num_layers: int, *, dropout: float = 0.0
     ) -> None:
         super().__init__()
         self.d_out = 2 * d_hidden

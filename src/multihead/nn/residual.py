@@ -94,7 +94,7 @@ def described_residual(kind: Literal["post", "pre"], norm: nn.Module, dropout: n
     Raises:
         UndescribedError: it has no layer norm, or a custom dropout.
     """
-    found = description.norm(norm)
+    found = description.describe_norm(norm)
     if found is None or type(dropout) is not Dropout:
         raise UndescribedError("a residual connection without a norm, or with a custom dropout")
     return ResidualSpec(kind, found)

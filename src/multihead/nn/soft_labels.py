@@ -4,7 +4,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from multihead.batch import PictureBatch
-from multihead.nn.losses import Loss, Term
+from multihead.nn.losses import Loss, LossTerm
 
 
 def soft_label_loss(logits_BK: Tensor, batch: PictureBatch, smoothing: float) -> Loss:
@@ -24,7 +24,7 @@ def soft_label_loss(logits_BK: Tensor, batch: PictureBatch, smoothing: float) ->
     main_B = batch.labels_B2.gather(1, batch.shares_B2.argmax(dim=1, keepdim=True))[:, 0]
     correct = (logits_BK.detach().argmax(dim=-1) == main_B).sum()
     return {
-        "loss": Term(1.0, smoothed, per="pictures"),
-        "nll": Term(0.0, mixed.detach(), per="pictures"),
-        "accuracy": Term(0.0, correct, per="pictures"),
+        "loss": LossTerm(1.0, smoothed, per="pictures"),
+        "nll": LossTerm(0.0, mixed.detach(), per="pictures"),
+        "accuracy": LossTerm(0.0, correct, per="pictures"),
     }

@@ -20,7 +20,7 @@ Kind = Literal["full", "row", "column", "convolution"]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class SparseLayout:
     """The attention pattern of one layer over ``text`` tokens and a grid of ``rows * columns`` tokens.
 
     Attributes:
@@ -77,7 +77,7 @@ class SparseAttention(nn.Module):
     The queries are the last positions of the keys: all of them in training, one in a cached step.
     """
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: SparseLayout) -> None:
         super().__init__()
         self.layout = layout
         self.allowed: Tensor

@@ -72,7 +72,7 @@ class SSRU(nn.Module):
 
     def describe(self) -> SSRUSpec:
         """The description that engines and exports read."""
-        return SSRUSpec(description.linear(self.w), description.linear(self.w_f))
+        return SSRUSpec(description.describe_linear(self.w), description.describe_linear(self.w_f))
 
 
 class RecurrentCache(LayerCache):

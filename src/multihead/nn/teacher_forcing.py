@@ -10,7 +10,7 @@ from multihead.nn.kernels.linear_cross_entropy import (
     linear_cross_entropy,
     r_drop_cross_entropy,
 )
-from multihead.nn.losses import Loss, Term
+from multihead.nn.losses import Loss, LossTerm
 from multihead.nn.uncompiled import uncompiled
 
 
@@ -53,14 +53,14 @@ def r_drop_loss(
     """
     hidden_BT2d, weight_Vd = _with_bias(hidden_BT2d, weight_Vd, bias_V)
     total, nll, correct, kl = _r_drop_sums(hidden_BT2d, weight_Vd, batch, smoothing, alpha)
-    return {**_terms(total / 2, nll / 2, correct / 2), "disagreement": Term(0.0, kl, per="tokens")}
+    return {**_terms(total / 2, nll / 2, correct / 2), "disagreement": LossTerm(0.0, kl, per="tokens")}
 
 
-def _terms(loss: Tensor, nll: Tensor, correct: Tensor) -> dict[str, Term]:
+def _terms(loss: Tensor, nll: Tensor, correct: Tensor) -> dict[str, LossTerm]:
     return {
-        "loss": Term(1.0, loss, per="tokens"),
-        "nll": Term(0.0, nll, per="tokens"),
-        "accuracy": Term(0.0, correct, per="tokens"),
+        "loss": LossTerm(1.0, loss, per="tokens"),
+        "nll": LossTerm(0.0, nll, per="tokens"),
+        "accuracy": LossTerm(0.0, correct, per="tokens"),
     }
 
 

@@ -88,7 +88,7 @@ def local_attention(
     if real_local is not None:
         real_local = real_local.view(len(real_local), -1, D).transpose(1, 2)
     q, k, v = (_phases(x, D, length) for x in (q_BHNd, k_BHNd, v_BHNd))
-    layout = kernel.Layout(min(window.before, N), min(window.after, N), dropout)
+    layout = kernel.WindowLayout(min(window.before, N), min(window.after, N), dropout)
     out = kernel.attend(q, k, v, layout, real_local, extra, extra_allowed)
     return out.view(B, H, D, length, -1).transpose(2, 3).reshape(B, H, D * length, -1)[:, :, :N]
 

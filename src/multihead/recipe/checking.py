@@ -1,8 +1,7 @@
 """Validation of settings, with errors that name key, place and remedy."""
 
-import difflib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
@@ -11,7 +10,7 @@ from multihead.recipe import model_kinds
 from multihead.recipe.layers import Layer
 from multihead.recipe.sections import Recipe
 from multihead.recipe.settings import Settings
-from multihead.recipe.values import fit, in_words, is_sound, spelled
+from multihead.recipe.values import closest, convert_value, in_words, is_sound, spelled
 
 Given = Mapping[str, tuple[Any, Layer]]
 """The values of a section by key, each with the layer it comes from."""
@@ -32,7 +31,7 @@ def checked(section: str, types: Types, given: Given) -> Settings:
     for key, (value, layer) in given.items():
         if key not in wanted.model_fields:
             raise _unknown_key(section, key, layer, types)
-        values[key] = fit(value, wanted.model_fields[key].annotation, typed_in=layer.typed_in)
+        values[key] = convert_value(value, wanted.model_fields[key].annotation, typed_in=layer.typed_in)
         if not is_sound(values[key]):
             raise _refused(section, key, wanted, given)
     try:
@@ -103,7 +102,10 @@ def _refused(section: str, key: str, wanted: type[Settings], given: Given) -> Us
     value, layer = given[key]
     # The place of a command-line value is its key, which is then not named twice.
     given_as = f"{spelled(value)} is given" if layer.typed_in else f"{section}.{key} = {spelled(value)}"
-    return UserError(f"{given_as}, but it {must}", place=layer.where(section, key))
+    choices = [str(choice) for choice in get_args(wanted.model_fields[key].annotation)]
+    near = closest(str(value), choices) if isinstance(value, str) else []
+    remedy = f'Did you mean "{near[0]}"?' if near else None
+    return UserError(f"{given_as}, but it {must}", place=layer.where(section, key), remedy=remedy)
 
 
 def _contradiction(section: str, fact: str, given: Given) -> UserError:
@@ -123,15 +125,18 @@ def _models_with_key(key: str, own: type[Settings]) -> list[str]:
 def _unknown_key(section: str, key: str, layer: Layer, types: Types) -> UserError:
     keys = [*types[section].model_fields, *(["kind"] if section == "model" else [])]
     elsewhere = [f"{name}.{key}" for name in types if key in types[name].model_fields]
-    if section == "model" and (others := _models_with_key(key, types["model"])):
+    if section == "model" and (kinds := _models_with_key(key, types["model"])):
         own = model_kinds.name_of(types["model"])
         return UserError(
-            f'the model "{own}" has no key "{key}", which belongs to {" and ".join(others)}',
+            f'the model "{own}" has no key "{key}", which belongs to {" and ".join(kinds)}',
             place=layer.where(section, key),
             remedy=f"Omit it, or choose another model.kind. Keys of {own}: {', '.join(keys)}.",
         )
-    near = [f"{section}.{name}" for name in difflib.get_close_matches(key, keys, n=1)]
+    near = [f"{section}.{name}" for name in closest(key, keys)]
+    if not near:
+        others = {other: name for name in types for other in types[name].model_fields}
+        near = [f"{others[other]}.{other}" for other in closest(key, others)]
     remedy = f"Keys of [{section}]: {', '.join(keys)}."
     for meant in [*elsewhere, *near][:1]:
-        remedy = f'Did you mean "{meant}"?'
+        remedy = f'Did you mean "{"--" if layer.typed_in else ""}{meant}"?'
     return UserError(f'unknown key "{section}.{key}"', place=layer.where(section, key), remedy=remedy)

@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from multihead.errors import UserError
@@ -32,6 +32,7 @@ class Layer:
         text: contents of the file.
         typed_in: True for the command line.
         own: True for a recipe that the user names, whose Python files may be executed.
+        within: keys of the table of the text that has the values; () for the whole text.
     """
 
     place: str
@@ -39,6 +40,7 @@ class Layer:
     text: str = field(default="", repr=False)
     typed_in: bool = False
     own: bool = False
+    within: tuple[str, ...] = ()
 
     def kind(self) -> object:
         """Return the model that it names; of a Python file's path the file's record (``plugins``).
@@ -65,7 +67,7 @@ class Layer:
         """Return the place of a key in errors: ``my.toml:12``, or ``--training.steps``."""
         if self.typed_in:
             return "--" + ".".join(keys)
-        line = _line_of(keys, self.text)
+        line = _line_of((*self.within, *keys), self.text)
         return f"{self.place}:{line}" if line else self.place or ".".join(keys)
 
 
@@ -85,14 +87,14 @@ def _line_of(keys: tuple[str, ...], text: str) -> int | None:
 
 
 @dataclass(frozen=True)
-class Origin:
+class RecipeLayers:
     """A recipe's name and layers, from the most general to the most specific."""
 
     name: str
     layers: tuple[Layer, ...]
 
 
-def read(name_or_path: str | Path, *, own: bool = False) -> Origin:
+def read(name_or_path: str | Path, *, own: bool = False) -> RecipeLayers:
     """Read a built-in recipe or a TOML file, and the recipes it extends.
 
     Args:
@@ -102,25 +104,25 @@ def read(name_or_path: str | Path, *, own: bool = False) -> Origin:
     Raises:
         UserError: no such recipe, invalid TOML, or circular ``extends``.
     """
-    place = _find(str(name_or_path), beside=Path())
-    return _extended(_text(place), place, seen=(), own=own)
+    place, row = _find(str(name_or_path), beside=Path())
+    return _extended(_text(place), place, row, seen=(), own=own)
 
 
-def parse(text: str, place: str) -> Origin:
+def parse(text: str, place: str) -> RecipeLayers:
     """Read a recipe from its text; errors name ``place``."""
-    return _extended(text, Path(place), seen=(), own=False)
+    return _extended(text, Path(place), "", seen=(), own=False)
 
 
-def _find(name: str, *, beside: Path) -> Path:
-    """Return the file of a recipe, given a path (ends in .toml or has a folder) or a built-in name."""
+def _find(name: str, *, beside: Path) -> tuple[Path, str]:
+    """Return the file and the row of a recipe, given a path (.toml, or in a folder) or a built-in name."""
     if name.endswith(".toml") or "/" in name:
-        return beside / name
-    found = recipes.path(name)
-    if found is None:
+        return beside / name, ""
+    file = recipes.path(name)
+    if file is None:
         if (beside / name).is_file():
-            return beside / name
+            return beside / name, ""
         raise UserError(f'no recipe "{name}"', remedy=recipes.suggestion(name))
-    return found
+    return file, recipes.row(name)
 
 
 def _text(path: Path) -> str:
@@ -137,7 +139,7 @@ def _text(path: Path) -> str:
         raise UserError(f"cannot be read: {error}", place=str(path)) from None
 
 
-def _extended(text: str, path: Path, seen: tuple[Path, ...], *, own: bool) -> Origin:
+def _extended(text: str, path: Path, row: str, seen: tuple[Path, ...], *, own: bool) -> RecipeLayers:
     try:
         document = parse_toml(text)
     except TooLargeError as error:
@@ -149,6 +151,7 @@ def _extended(text: str, path: Path, seen: tuple[Path, ...], *, own: bool) -> Or
         raise UserError("a number with too many digits", place=str(path)) from None
     name = document.pop("name", path.stem)
     base = document.pop("extends", None)
+    rows = document.pop("rows", {}) if path.parent == recipes.FOLDER else {}
     # A run folder may come from anybody: its recipe is not the user's, whoever names or extends it.
     layer = Layer(str(path), document, text, own=own and not (path.parent / RUNS_MODEL).exists())
     for key, value in (("name", name), ("extends", base)):
@@ -157,10 +160,14 @@ def _extended(text: str, path: Path, seen: tuple[Path, ...], *, own: bool) -> Or
     for section, values in document.items():
         if section in SECTION_NAMES and not isinstance(values, dict):
             raise UserError(f"{section} is a section, not a value", place=layer.where(section))
+    last: tuple[Layer, ...] = (layer,)
+    if row:
+        changes = {section: values for section, values in rows[row].items() if section != "about"}
+        last, name = (*last, replace(layer, values=changes, within=("rows", row))), f"{name}-{row}"
     if base is None:
-        return Origin(name, (layer,))
+        return RecipeLayers(name, last)
     try:
-        place = _find(base, beside=path.parent)
+        place, base_row = _find(base, beside=path.parent)
     except UserError as error:
         raise UserError(error.fact, place=layer.where("extends"), remedy=error.remedy) from None
     below, trail = _text(place), (*seen, path.resolve())
@@ -168,4 +175,4 @@ def _extended(text: str, path: Path, seen: tuple[Path, ...], *, own: bool) -> Or
         raise UserError("this recipe extends itself", place=layer.where("extends"))
     if len(trail) > MAX_CHAIN:
         raise UserError(f"more than {MAX_CHAIN} recipes extend each other", place=layer.where("extends"))
-    return Origin(name, (*_extended(below, place, trail, own=own).layers, layer))
+    return RecipeLayers(name, (*_extended(below, place, base_row, trail, own=own).layers, *last))

@@ -9,7 +9,7 @@ from typing import Any
 from multihead.errors import UserError
 from multihead.recipe import layers, model_kinds, tasks
 from multihead.recipe.checking import checked
-from multihead.recipe.layers import Layer, Origin
+from multihead.recipe.layers import Layer, RecipeLayers
 from multihead.recipe.sections import DEFAULT_KIND, SECTION_NAMES, Recipe, section_types
 from multihead.recipe.settings import Settings
 from multihead.recipe.values import spelled
@@ -66,7 +66,7 @@ def with_model(recipe: Recipe[Settings], found: Mapping[str, object]) -> Recipe[
     return replace(recipe, model=model)
 
 
-def _resolve(origin: Origin, overrides: Mapping[str, object]) -> Recipe[Settings]:
+def _resolve(origin: RecipeLayers, overrides: Mapping[str, object]) -> Recipe[Settings]:
     typed_in = dict(overrides)
     name = typed_in.pop("name", origin.name)
     if not isinstance(name, str) or not name.isprintable() or name[:1] in ("", ".") or "/" in name:
@@ -124,13 +124,14 @@ def _command_line(overrides: Mapping[str, object]) -> Layer:
 
 
 def _no_section(key: str) -> UserError:
-    meant = [
-        f"{name}.{key}"
-        for task in (model_kinds.DEFAULT_TASK, *tasks.names())
-        for name, section in tasks.get_task(task).sections.items()
-        if key in section.model_fields
-    ]
-    remedy = f'Did you mean "{meant[0]}"?' if meant else 'Give section and key: "training.steps".'
+    names = {
+        name: f"{section}.{name}"
+        for task in (*tasks.names(), model_kinds.DEFAULT_TASK)
+        for section, settings in tasks.get_task(task).sections.items()
+        for name in settings.model_fields
+    }
+    near = difflib.get_close_matches(key, names, n=1)
+    remedy = f'Did you mean "{names[near[0]]}"?' if near else 'Give section and key: "training.steps".'
     return UserError(f'unknown key "{key}"', place=f"--{key}", remedy=remedy)
 
 
@@ -171,5 +172,8 @@ def _common(earlier: object, later: object) -> set[str]:
 
 def _unknown_section(name: str, layer: Layer) -> UserError:
     near = difflib.get_close_matches(name, [*SECTION_NAMES, "name", "extends"], n=1)
-    remedy = f'Did you mean "{near[0]}"?' if near else f"Sections are {', '.join(SECTION_NAMES)}."
+    # On the command line a section is only typed with a key.
+    key = next(iter(layer.values[name])) if layer.typed_in else ""
+    meant = f"--{near[0]}.{key}" if near and key else "".join(near)
+    remedy = f'Did you mean "{meant}"?' if meant else f"Sections are {', '.join(SECTION_NAMES)}."
     return UserError(f'unknown section "{name}"', place=layer.where(name), remedy=remedy)

@@ -85,7 +85,7 @@ def load(kind: str) -> ModuleType:
 def _complete(module: ModuleType, kind: str) -> ModuleType:
     for name in ("Settings", "Model"):
         if not isinstance(getattr(module, name, None), type):
-            remedy = "A model's module has Settings and Model, see docs/extending.md."
+            remedy = "A model's module has Settings and Model, see docs/how-to/extending.md."
             raise UserError(f"it has no class {name}", place=_place(module, kind), remedy=remedy)
     return module
 

@@ -1,7 +1,9 @@
 """Values of settings: conversion to the type of a key, and descriptions of types in errors."""
 
+import difflib
 import math
 import tomllib
+from collections.abc import Iterable
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -9,7 +11,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic.fields import FieldInfo
 
 
-def fit(value: Any, wanted: Any, *, typed_in: bool = False) -> Any:
+def convert_value(value: Any, wanted: Any, *, typed_in: bool = False) -> Any:
     """Convert ``value`` to the type ``wanted`` if that keeps its meaning.
 
     Lists become tuples, and a single string becomes a list of one if a list of strings is wanted. Any other
@@ -22,18 +24,22 @@ def fit(value: Any, wanted: Any, *, typed_in: bool = False) -> Any:
     """
     origin, inner = get_origin(wanted), get_args(wanted)
     if origin is Annotated:
-        return fit(value, inner[0], typed_in=typed_in)
+        return convert_value(value, inner[0], typed_in=typed_in)
     if typed_in and isinstance(value, str) and not _takes_string(wanted):
         value = _parsed(value, wanted)
     if origin in (Union, UnionType):
         forms = [form for form in inner if form is not NoneType]
-        return fit(value, forms[0], typed_in=typed_in) if len(forms) == 1 and value is not None else value
+        return (
+            convert_value(value, forms[0], typed_in=typed_in)
+            if len(forms) == 1 and value is not None
+            else value
+        )
     if origin is tuple and inner[0] is str and isinstance(value, str):
         return (value,)
     if origin is dict and isinstance(value, dict):
-        return {key: fit(item, inner[1], typed_in=typed_in) for key, item in value.items()}
+        return {key: convert_value(item, inner[1], typed_in=typed_in) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return tuple(fit(item, None) for item in value)
+        return tuple(convert_value(item, None) for item in value)
     return value
 
 
@@ -121,3 +127,13 @@ def _range(limits: tuple[Any, ...], *, whole: bool) -> str:
             case Le(le):
                 limits_in_words.append(f"of at most {le}")
     return " " + " and ".join(limits_in_words) if limits_in_words else ""
+
+
+def closest(word: str, words: Iterable[str], cutoff: float = 0.6) -> list[str]:
+    """Return the word that a mistyped one most likely means, none if all are too different.
+
+    A word of the same letters comes first: difflib rates swapped letters low ("tsets" and "tests": 0.6).
+    """
+    words = list(words)
+    anagrams = [other for other in words if sorted(other) == sorted(word)]
+    return anagrams[:1] or difflib.get_close_matches(word, words, n=1, cutoff=cutoff)

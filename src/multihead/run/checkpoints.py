@@ -3,25 +3,26 @@
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from multihead.errors import UserError
 from multihead.run import files, tensors
 from multihead.run.origin import Origin
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 STATES_KEPT = 2
 """Training states on disk: the newest, and the one before it in case the newest is damaged."""
 STATE, SCHEDULED, BEST = "state-", "weights-", "best"
 """Names of checkpoints: states and scheduled weights, each followed by its step; the best weights."""
-Tensors = dict[str, Tensor]
+Tensors: TypeAlias = "dict[str, Tensor]"
 Meta = dict[str, Any]
 
 LOG = logging.getLogger(__name__)
 
 
-class Checkpoints:
+class CheckpointFolder:
     """A folder of checkpoints."""
 
     def __init__(self, folder: Path) -> None:
@@ -38,7 +39,7 @@ class Checkpoints:
         """True if a checkpoint without a checksum is refused."""
         return False
 
-    def save_tensors(self, name: str, content: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
+    def save_tensors(self, name: str, content: "Mapping[str, Tensor]", meta: Mapping[str, Any]) -> None:
         """Write a checkpoint, whole or not at all; one of the same name is replaced.
 
         Args:
@@ -76,7 +77,7 @@ class Checkpoints:
         return self.checkpoint_folder / f"{name}.safetensors"
 
     def save_state(
-        self, step: int, content: Mapping[str, Tensor], meta: Mapping[str, Any], keep: int = 0
+        self, step: int, content: "Mapping[str, Tensor]", meta: Mapping[str, Any], keep: int = 0
     ) -> None:
         """Write the training state after a step, one file. The one before it is kept, older ones are removed.
 

@@ -1,5 +1,6 @@
 """Provenance of a run: versions, machine, data. No names of users, machines or folders."""
 
+import importlib
 import os
 import platform
 from collections.abc import Iterable, Mapping
@@ -7,39 +8,38 @@ from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
-import torch
 from annotated_types import Len
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
-from multihead.system import native
+from multihead.system import native_library
 
 PACKAGES = ("multihead", "torch", "numpy", "tokenizers", "safetensors", "sacrebleu")
 FLAGS = ("avx2", "avx512f", "avx512_bf16", "amx_tile", "amx_bf16", "bf16", "sve")
 """Processor features that change speed or rounding."""
 
 
-class _Part(BaseModel):
+class _EnvironmentKeys(BaseModel):
     """The keys of environment.json that reports and later commands read; there may be more."""
 
     model_config = ConfigDict(strict=True, extra="allow")
 
 
-class _File(_Part):
+class _File(_EnvironmentKeys):
     name: str
     bytes: int
     sha256: str
 
 
-class _Cleaning(_Part):
+class _Cleaning(_EnvironmentKeys):
     read: int
     kept: int
     dropped: dict[str, int]
     first: dict[str, int] = {}
 
 
-class _Data(_Part):
+class _Data(_EnvironmentKeys):
     fingerprint: str = ""
     files: list[_File] = []
     cleaning: _Cleaning | None = None
@@ -49,7 +49,7 @@ class _Data(_Part):
     changed: list[str] = []
 
 
-class _Environment(_Part):
+class _Environment(_EnvironmentKeys):
     versions: dict[str, str] = {}
     machine: dict[str, Any] = {}
     data: _Data
@@ -93,6 +93,7 @@ def _versions() -> dict[str, str]:
 
 
 def _machine() -> dict[str, Any]:
+    torch: Any = importlib.import_module("torch")  # here: reading a run needs no PyTorch
     flags = set(_cpu_line("flags", "Features").split())
     machine: dict[str, Any] = {
         "system": platform.system(),
@@ -102,7 +103,7 @@ def _machine() -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "memory_gib": _memory_gib(),
         "flags": [flag for flag in FLAGS if flag in flags],
-        "native": native.level() or "none",
+        "native": native_library.level() or "none",
     }
     if torch.cuda.is_available():
         machine["gpus"] = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]

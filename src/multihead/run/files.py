@@ -58,7 +58,7 @@ def beside(path: Path) -> Iterator[Path]:
         shutil.rmtree(outer, ignore_errors=True)
 
 
-def clear(folder: Path) -> None:
+def remove_temporary_folders(folder: Path) -> None:
     """Remove the temporary folders that killed writers left in a folder."""
     for left in folder.glob(f"*{PARTIAL}"):
         if not _in_use(left):

@@ -10,17 +10,14 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
-
-import torch
-from torch import Tensor, nn
+from typing import TYPE_CHECKING, Any, Self
 
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import Recipe, model_kinds, tasks
 from multihead.recipe.settings import Settings
 from multihead.run import files, manifest, model_file, tensors, vocabulary
-from multihead.run.checkpoints import BEST, Checkpoints
+from multihead.run.checkpoints import BEST, CheckpointFolder
 from multihead.run.described import refuse_lost_manifest
 from multihead.run.environment import check as check_environment
 from multihead.run.lock import NAME as LOCK
@@ -32,6 +29,10 @@ from multihead.run.records import Records
 from multihead.system import plugins
 from multihead.text.tokenizer import Tokenizer
 
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
+
 STATE_MODEL = "model."
 """Prefix of the model's weights in a training state."""
 FINISH = ".finish"
@@ -40,7 +41,7 @@ FINISH = ".finish"
 LOG = logging.getLogger(__name__)
 
 
-class Run(Checkpoints, Records):
+class Run(CheckpointFolder, Records):
     """A run folder. Reading needs nothing; writing needs the lock, which ``create`` and ``lock`` take.
 
     A ``Run`` is a context manager: leaving it releases the lock, as the end of the process does.
@@ -104,7 +105,7 @@ class Run(Checkpoints, Records):
     def _refuse_others(self, own: set[str]) -> None:
         if self.exists(self.folder):
             raise UserError("there is a run in this folder already", place=str(self.folder))
-        files.clear(self.folder)
+        files.remove_temporary_folders(self.folder)
         others = sorted({path.name for path in self.folder.iterdir()} - own)
         if others:
             fact = f"neither empty nor a run folder ({', '.join(others[:3])} in it)"
@@ -151,8 +152,8 @@ class Run(Checkpoints, Records):
         """
         self._lock = Lock(self.folder)
         files.make_folder(self.checkpoint_folder)
-        files.clear(self.folder)
-        files.clear(self.checkpoint_folder)
+        files.remove_temporary_folders(self.folder)
+        files.remove_temporary_folders(self.checkpoint_folder)
         if found := Manifest.load(self.folder):
             found.settle(self.folder)
         return self
@@ -290,7 +291,7 @@ class Run(Checkpoints, Records):
         """True if there is a trained model."""
         return (self.folder / WEIGHTS).exists()
 
-    def load_model(self, device: torch.device | str = "cpu") -> nn.Module:
+    def load_model(self, device: "torch.device | str" = "cpu") -> "nn.Module":
         """Return the trained model, in evaluation mode; the best checkpoint so far of an unfinished run.
 
         That a run is not finished is logged as a warning.
@@ -303,7 +304,7 @@ class Run(Checkpoints, Records):
             return self._load_unfinished(device)
         return model_file.load(self._whole(MODEL), path, device, sealed=self.sealed)
 
-    def _load_unfinished(self, device: torch.device | str) -> nn.Module:
+    def _load_unfinished(self, device: "torch.device | str") -> "nn.Module":
         """Return the best checkpoint so far, or the newest state, of a run that is not finished."""
         for name, prefix in ((BEST, ""), *((state, STATE_MODEL) for state in reversed(self.states()))):
             path = self.checkpoint_folder / f"{name}.safetensors"
@@ -322,7 +323,7 @@ class Run(Checkpoints, Records):
         remedy = "Wait for its first validation; `multihead train` with the same settings resumes it."
         raise UserError("this run has no trained model yet", place=str(self.folder), remedy=remedy)
 
-    def save_model(self, weights: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
+    def save_model(self, weights: "Mapping[str, Tensor]", meta: Mapping[str, Any]) -> None:
         """Write model.safetensors; ``meta`` describes the weights (step, how they were chosen)."""
         tensors.save(self.folder / WEIGHTS, weights, meta, self.origin)
 

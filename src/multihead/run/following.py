@@ -1,11 +1,12 @@
 """The run folder of a process that does not write: of several processes that train, the first one writes."""
 
 from collections.abc import Mapping
-from typing import Any
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from multihead.run.folder import Run
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class FollowingRun(Run):
@@ -24,14 +25,14 @@ class FollowingRun(Run):
         """See ``Run.truncate_after``."""
 
     def save_state(
-        self, step: int, content: Mapping[str, Tensor], meta: Mapping[str, Any], keep: int = 0
+        self, step: int, content: "Mapping[str, Tensor]", meta: Mapping[str, Any], keep: int = 0
     ) -> None:
         """See ``Run.save_state``."""
 
-    def save_tensors(self, name: str, content: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
+    def save_tensors(self, name: str, content: "Mapping[str, Tensor]", meta: Mapping[str, Any]) -> None:
         """See ``Run.save_tensors``."""
 
-    def save_model(self, weights: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
+    def save_model(self, weights: "Mapping[str, Tensor]", meta: Mapping[str, Any]) -> None:
         """See ``Run.save_model``."""
 
     def checkpoints(self) -> list[str]:

@@ -51,7 +51,7 @@ MAX_FAULTS = 50
 LOG = logging.getLogger(__name__)
 
 
-class Line(NamedTuple):
+class JournalLine(NamedTuple):
     """A line of metrics.jsonl: its text, its event (without the checksum), or what is wrong with it."""
 
     text: str
@@ -130,7 +130,7 @@ def _warn(message: str) -> None:
     LOG.warning("%s", message)
 
 
-def lines(path: Path, *, summed: bool = False) -> Iterator[Line]:
+def lines(path: Path, *, summed: bool = False) -> Iterator[JournalLine]:
     """Yield the whole lines of a metrics.jsonl, sound or not; see :func:`events`."""
     for text in _lines(path):
         found = SUM.search(text)
@@ -138,22 +138,22 @@ def lines(path: Path, *, summed: bool = False) -> Iterator[Line]:
         yield _line(text, text[: found.start()] + "}" if found else None, summed)
 
 
-def _line(text: str, content: str | None, summed: bool) -> Line:
+def _line(text: str, content: str | None, summed: bool) -> JournalLine:
     """Return a line; ``content`` is its text without the checksum, None if it has none."""
     if len(text) > MAX_LINE:
-        return Line(text, None, f"more than {MAX_LINE:,} characters")
+        return JournalLine(text, None, f"more than {MAX_LINE:,} characters")
     try:
         text.encode()
         event = parse_json(text if content is None else content)
     except ValueError:
-        return Line(text, None, "cut or altered (not JSON)")
+        return JournalLine(text, None, "cut or altered (not JSON)")
     if content is None and summed:
-        return Line(text, None, "altered (it has no checksum)")
+        return JournalLine(text, None, "altered (it has no checksum)")
     if content is not None and _summed(content) != text:
-        return Line(text, None, "altered (its checksum does not match)")
+        return JournalLine(text, None, "altered (its checksum does not match)")
     if not isinstance(event, dict) or not _sound(event):
-        return Line(text, None, "not an event of a training")
-    return Line(text, event, "")
+        return JournalLine(text, None, "not an event of a training")
+    return JournalLine(text, event, "")
 
 
 def _sound(event: Mapping[str, Any]) -> bool:

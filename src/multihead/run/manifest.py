@@ -38,7 +38,7 @@ REWRITE = (
 
 
 @dataclass(frozen=True)
-class Entry:
+class ManifestEntry:
     """Size in bytes and SHA-256 (64 hexadecimal digits) of a file."""
 
     size: int
@@ -61,13 +61,15 @@ class Manifest:
     """
 
     tokenizers: tuple[str, ...] = ()
-    files: Mapping[str, Entry] = field(default_factory=dict)
-    pending: Mapping[str, Entry] = field(default_factory=dict)
+    files: Mapping[str, ManifestEntry] = field(default_factory=dict)
+    pending: Mapping[str, ManifestEntry] = field(default_factory=dict)
 
     @classmethod
     def of(cls, contents: Mapping[str, str], tokenizers: Sequence[str]) -> Self:
         """Return the manifest of a folder whose covered files have these contents."""
-        return cls(tuple(tokenizers), {name: Entry.of(text.encode()) for name, text in contents.items()})
+        return cls(
+            tuple(tokenizers), {name: ManifestEntry.of(text.encode()) for name, text in contents.items()}
+        )
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
@@ -84,7 +86,9 @@ class Manifest:
                 raise UserError("made by a newer multihead", place=str(path), remedy=UPDATE)
             if own != _digest(found):
                 raise ValueError("its SHA-256 is not the one that it was written with")
-            entries = ({name: Entry(**entry) for name, entry in found[key].items()} for key in _ENTRIES)
+            entries = (
+                {name: ManifestEntry(**entry) for name, entry in found[key].items()} for key in _ENTRIES
+            )
             return cls(tuple(found["tokenizers"]), *entries)
         except FileNotFoundError:
             return None
@@ -111,7 +115,7 @@ class Manifest:
             size = disk.regular_size(path)
             if all(entry.size != size for entry in accepted):
                 return f"{size:,} bytes, not {accepted[-1].size:,}"
-            found = Entry(size, disk.sha256(path))
+            found = ManifestEntry(size, disk.sha256(path))
         except FileNotFoundError:
             return "missing"
         except OSError as error:
@@ -124,7 +128,7 @@ class Manifest:
         Raises:
             UserError: the disk refuses; the old file or the new one is there, and the manifest accepts it.
         """
-        entry = Entry.of(text.encode())
+        entry = ManifestEntry.of(text.encode())
         dataclasses.replace(self, pending={**self.pending, name: entry}).save(folder)
         files.write_text(folder / name, text)
         dataclasses.replace(self, files={**self.files, name: entry}, pending={}).save(folder)

@@ -1,17 +1,14 @@
 """model.json and model.safetensors: a model's kind and settings, and its weights."""
 
+import importlib
 import math
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
-from typing import Any
-
-import torch
-from torch import Tensor, nn
+from typing import TYPE_CHECKING, Any
 
 from multihead.errors import UserError
-from multihead.nn.unfilled import Unfilled, only_shapes
 from multihead.recipe import Recipe, model_kinds, tasks
 from multihead.recipe.checking import checked
 from multihead.recipe.layers import Layer
@@ -20,6 +17,10 @@ from multihead.run import tensors
 from multihead.run.described import FORMAT, origin, read, read_json
 from multihead.run.numbers import check_numbers
 from multihead.run.origin import Origin
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
 
 __all__ = [
     "FORMAT",
@@ -74,11 +75,11 @@ def load_module(described: Mapping[str, Any], place: Path) -> ModuleType:
 def load(
     description_file: Path,
     weights_file: Path,
-    device: torch.device | str,
+    device: "torch.device | str",
     *,
     sealed: bool = False,
     prefix: str = "",
-) -> nn.Module:
+) -> "nn.Module":
     """Return the model with its weights, in evaluation mode.
 
     Args:
@@ -110,7 +111,7 @@ def load(
         if not modest(settings):
             check_size(module, settings, weights, weights_file)
         try:
-            with Unfilled():
+            with _unfilled().Unfilled():
                 model: nn.Module = module.Model(settings)
         except (RuntimeError, MemoryError, TypeError, ValueError, OverflowError) as error:
             fact = f"no model can be made of these settings ({str(error).splitlines()[0]})"
@@ -118,6 +119,11 @@ def load(
         check_names(model.state_dict(), weights, weights_file)
         model.load_state_dict(weights)
     return model.to(device).eval()
+
+
+def _unfilled() -> Any:
+    """Return ``nn.unfilled``, imported here because only loading a model needs PyTorch."""
+    return importlib.import_module("multihead.nn.unfilled")
 
 
 def check_layers(settings: Settings, weights: int, place: Path) -> None:
@@ -150,14 +156,14 @@ MAX_BUFFERS = 1 << 28
 """Elements of the tables that a model computes for itself, such as positions."""
 
 
-def check_size(module: ModuleType, settings: Settings, weights: Mapping[str, Tensor], place: Path) -> None:
+def check_size(module: ModuleType, settings: Settings, weights: "Mapping[str, Tensor]", place: Path) -> None:
     """Refuse weights of other names or shapes than the settings ask for, before memory is taken for them.
 
     Raises:
         UserError: they differ; the model's own tables would be too large.
     """
     try:
-        with only_shapes():
+        with _unfilled().only_shapes():
             model: nn.Module = module.Model(settings)
     except Exception:
         return  # a model from outside, or settings that are refused where it is made
@@ -166,7 +172,7 @@ def check_size(module: ModuleType, settings: Settings, weights: Mapping[str, Ten
     check_names(model.state_dict(), weights, place)
 
 
-def check_names(expected: Mapping[str, Tensor], weights: Mapping[str, Tensor], place: Path) -> None:
+def check_names(expected: "Mapping[str, Tensor]", weights: "Mapping[str, Tensor]", place: Path) -> None:
     """Refuse weights whose names or shapes are not a model's.
 
     Raises:

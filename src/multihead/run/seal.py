@@ -90,7 +90,7 @@ class Checked:
         return self._seals.get(identity) == seal
 
     def add(self, identity: tuple[int, ...], seal: str) -> None:
-        """Remember a file that was found whole; ``identity`` was taken before it was hashed."""
+        """Remember a file that was found whole; ``file_identity`` was taken before it was hashed."""
         if time.time_ns() - max(identity[-2:]) > self.SETTLED:
             self._seals[identity] = seal
 
@@ -102,7 +102,7 @@ class Checked:
 CHECKED = Checked()
 
 
-def identity(found: os.stat_result) -> tuple[int, ...]:
+def file_identity(found: os.stat_result) -> tuple[int, ...]:
     """Return what changes when a file is written to or replaced."""
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 

@@ -16,6 +16,7 @@ from multihead.errors import UserError
 from multihead.run import seal, tensor_header
 from multihead.run.origin import Origin
 from multihead.system import disk
+from multihead.system.imports import is_installed
 from multihead.system.safe_parsing import parse_json
 
 Framework = Literal["pt", "numpy"]
@@ -31,7 +32,7 @@ AGAIN = "Copy it again from where it is whole."
 
 
 @dataclass(frozen=True)
-class Content:
+class SealedTensors:
     """Content of a file of tensors.
 
     Attributes:
@@ -73,7 +74,7 @@ class Content:
 
 
 @contextmanager
-def reading(path: Path, framework: Framework, device: str = "cpu") -> Iterator[Content]:
+def reading(path: Path, framework: Framework, device: str = "cpu") -> Iterator[SealedTensors]:
     """Give the content of a file to the block, while other threads check the file's seal.
 
     A file of 250 MB takes a tenth of a second to hash: the block builds the model meanwhile. What the block
@@ -82,6 +83,7 @@ def reading(path: Path, framework: Framework, device: str = "cpu") -> Iterator[C
     Raises:
         UserError: no such file; it is cut off, altered, or not a file of tensors. If the seal is broken,
             this is raised in place of whatever the block raises.
+        ModuleNotFoundError: it holds bfloat16, which NumPy lacks, and PyTorch is not installed.
     """
     with ExitStack() as stack:
         content, check = _opened(path, framework, device, stack)
@@ -95,7 +97,7 @@ def reading(path: Path, framework: Framework, device: str = "cpu") -> Iterator[C
 
 def _opened(
     path: Path, framework: Framework, device: str, stack: ExitStack
-) -> tuple[Content, Callable[[], None]]:
+) -> tuple[SealedTensors, Callable[[], None]]:
     """Read a file and begin to hash it; return the function that waits for the result and compares it."""
     try:
         disk.regular_size(path)  # a pipe would be waited for
@@ -106,7 +108,7 @@ def _opened(
         found = os.fstat(file.fileno())
         if (found.st_dev, found.st_ino) != ((now := path.stat()).st_dev, now.st_ino):
             return _opened(path, framework, device, stack)  # it was replaced between the two openings
-        identity = seal.identity(found)
+        identity = seal.file_identity(found)
         if not content.seal or seal.CHECKED.holds(identity, content.seal):
             return content, lambda: None
         digest = stack.enter_context(seal.hashing(file, content.seal))
@@ -131,21 +133,27 @@ def _damaged(path: Path, fact: str) -> UserError:
     return UserError(fact, place=str(path), remedy=AGAIN)
 
 
-def _content(file: Any) -> Content:
+def _content(file: Any) -> SealedTensors:
     metadata: Mapping[str, str] | None = file.metadata()
-    tensors: dict[str, Any] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    try:
+        tensors: dict[str, Any] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except TypeError as error:
+        if "bfloat16" not in str(error) or is_installed("torch"):
+            raise
+        # The file is whole, but NumPy has no such numbers.
+        raise ModuleNotFoundError(f"No module named 'torch' ({error})", name="torch") from error
     if not metadata or KEY not in metadata:
-        return Content(tensors, {})
+        return SealedTensors(tensors, {})
     described = parse_json(metadata[KEY])
     tied, meta = described["tied"], described["meta"]
     if not isinstance(tied, dict) or not isinstance(meta, dict):
         raise TypeError(f"{KEY} in its header is not as it should be")
     tensors.update({name: tensors[same] for name, same in tied.items()})
     if described.keys() == UNSEALED:
-        return Content(tensors, meta, ours=True)
+        return SealedTensors(tensors, meta, ours=True)
     if not isinstance(described["format"], int) or described["format"] > FORMAT:
         raise ValueError(f"layout {described['format']!r} of a newer multihead")
     if described.keys() != SEALED or not isinstance(described["seal"], str) or not described["seal"]:
         raise ValueError(f"{KEY} in its header is not as it should be")
     origin = Origin(described["run"], tuple(described["tokenizers"]))
-    return Content(tensors, meta, described["seal"], origin, ours=True)
+    return SealedTensors(tensors, meta, described["seal"], origin, ours=True)

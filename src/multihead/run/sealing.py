@@ -2,7 +2,7 @@
 
 from multihead.run import journal, tensors, vocabulary
 from multihead.run.folder import Run
-from multihead.run.manifest import Entry, Manifest
+from multihead.run.manifest import Manifest, ManifestEntry
 from multihead.run.names import FURTHER, WEIGHTS
 from multihead.run.records import METRICS
 from multihead.run.verify import READERS, settled_files
@@ -31,5 +31,5 @@ def seal(run: Run) -> None:
             if not content.seal:
                 tensors.save(path, content.tensors, content.meta, run.origin)
     journal.add_sums(run.folder / METRICS)
-    files = {name: Entry.of((run.folder / name).read_bytes()) for name in settled}
+    files = {name: ManifestEntry.of((run.folder / name).read_bytes()) for name in settled}
     Manifest(tuple(vocabulary.fingerprints(run.folder)), files).save(run.folder)

@@ -142,7 +142,7 @@ class SearchRecord:
             content.check(described.origin(self.folder / MODEL), path, sealed=True)
             weights: dict[str, Array] = content.tensors
             try:
-                spec = written.decoded(self.description, weights)
+                spec = written.spec_from_json(self.description, weights)
             except ValueError as error:
                 raise self._refused(str(error)) from None
         if reason := layers.declines(spec):

@@ -11,26 +11,28 @@ JSON is
 - ``meta``: anything else, e.g. the position of a training.
 """
 
+import importlib
 import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
 from safetensors import SafetensorError
-from safetensors.torch import save_file
-from torch import Tensor
 
 from multihead.run import files, seal, sealed_file
 from multihead.run.origin import Origin
-from multihead.run.sealed_file import FORMAT, KEY, Content
+from multihead.run.sealed_file import FORMAT, KEY, SealedTensors
 
-__all__ = ["KEY", "Content", "load", "reading", "save"]
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+__all__ = ["KEY", "SealedTensors", "load", "reading", "save"]
 
 
 def save(
-    path: Path, tensors: Mapping[str, Tensor], meta: Mapping[str, Any], origin: Origin | None = None
+    path: Path, tensors: "Mapping[str, Tensor]", meta: Mapping[str, Any], origin: Origin | None = None
 ) -> None:
     """Write tensors and metadata as one sealed file, whole or not at all; same content, same bytes.
 
@@ -64,9 +66,10 @@ def save(
     files.write(path, lambda partial: _save_file(kept, partial, {KEY: text}))
 
 
-def _save_file(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> None:
+def _save_file(tensors: "dict[str, Tensor]", path: Path, metadata: dict[str, str]) -> None:
+    writer: Any = importlib.import_module("safetensors.torch")
     try:
-        save_file(tensors, path, metadata)
+        writer.save_file(tensors, path, metadata)
     except SafetensorError as error:
         # Its message names a full disk in its own words; the system's reason is in it.
         raise OSError(_errno(str(error)), str(error)) from error
@@ -78,12 +81,12 @@ def _errno(text: str) -> int:
     return int(number.split(")")[0]) if number else 0
 
 
-def load(path: Path, device: torch.device | str = "cpu") -> tuple[dict[str, Tensor], dict[str, Any]]:
+def load(path: Path, device: "torch.device | str" = "cpu") -> "tuple[dict[str, Tensor], dict[str, Any]]":
     """Return the tensors of a file and what belongs to them; raises as :func:`reading` does."""
     with reading(path, device) as content:
         return content.tensors, content.meta
 
 
-def reading(path: Path, device: torch.device | str = "cpu") -> AbstractContextManager[Content]:
+def reading(path: Path, device: "torch.device | str" = "cpu") -> AbstractContextManager[SealedTensors]:
     """Give the content of a file to a block, while its seal is checked; see ``sealed_file.reading``."""
     return sealed_file.reading(path, "pt", str(device))

@@ -1,13 +1,14 @@
 """Verification of a whole run folder: the state of each file, and a remedy for each that is damaged."""
 
 import math
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from multihead import recipe as recipes
 from multihead.errors import UserError
-from multihead.run import journal, manifest, model_file, seal, search_record, tensors
+from multihead.run import journal, manifest, model_file, seal, sealed_file, search_record
 from multihead.run.checkpoints import BEST, SCHEDULED, STATE, check_step, numbered
 from multihead.run.environment import check as check_environment
 from multihead.run.folder import Run
@@ -17,6 +18,7 @@ from multihead.run.names import ENVIRONMENT, FURTHER, MODEL, RECIPE, WEIGHTS
 from multihead.run.numbers import LARGEST, check_numbers
 from multihead.run.origin import Origin
 from multihead.run.records import METRICS
+from multihead.system.imports import is_installed
 from multihead.text.tokenizer import Tokenizer
 
 WHOLE, UNSUMMED, DAMAGED, MISSING, UNCOVERED = "whole", "no checksum", "damaged", "missing", "not covered"
@@ -28,7 +30,7 @@ WITHOUT = "The final weights are chosen without it; copy it from a backup if the
 LINES = "Reports leave these lines out; copy the file from a backup if there is one."
 
 
-class Row(NamedTuple):
+class FileState(NamedTuple):
     """A file of a run folder.
 
     Attributes:
@@ -49,7 +51,7 @@ class Row(NamedTuple):
         return self.state in (DAMAGED, MISSING)
 
 
-def verify(folder: Path) -> list[Row]:
+def verify(folder: Path) -> list[FileState]:
     """Return the state of each file of a run folder. Nothing is written; a training may be running.
 
     Raises:
@@ -69,19 +71,25 @@ def verify(folder: Path) -> list[Row]:
     named += [BEST] if progress.get("best") is not None else []
     files = [f"{run.checkpoint_folder.name}/{name}.safetensors" for name in named]
     there = {row.file for row in checkpoints}
-    missing = [Row(file, MISSING, "", WITHOUT) for file in files if file not in there]
+    missing = [FileState(file, MISSING, "", WITHOUT) for file in files if file not in there]
     rows = [*settled, *_model(run, origin), *checkpoints, *missing, *_metrics(run, began=bool(named))]
     rows += _search(folder)
     known = {row.file for row in rows} | {LOCK, run.checkpoint_folder.name}
-    return rows + [Row(path.name, UNCOVERED) for path in sorted(folder.iterdir()) if path.name not in known]
+    return rows + [
+        FileState(path.name, UNCOVERED) for path in sorted(folder.iterdir()) if path.name not in known
+    ]
 
 
-def _search(folder: Path) -> Iterator[Row]:
+def _search(folder: Path) -> Iterator[FileState]:
     """Yield the row of search.json, if there is one."""
     if (folder / search_record.NAME).exists():
         whole = search_record.is_whole(folder)
         remedy = "Remove it; `multihead doctor RUN` writes it again."
-        yield Row(search_record.NAME, WHOLE) if whole else Row(search_record.NAME, DAMAGED, "altered", remedy)
+        yield (
+            FileState(search_record.NAME, WHOLE)
+            if whole
+            else FileState(search_record.NAME, DAMAGED, "altered", remedy)
+        )
 
 
 def checksums(folder: Path) -> str:
@@ -96,33 +104,33 @@ def settled_files(folder: Path) -> list[str]:
     return [RECIPE, ENVIRONMENT, MODEL, *sorted(path.name for path in folder.glob("tokenizer*.json"))]
 
 
-def _settled(folder: Path) -> Iterator[Row]:
+def _settled(folder: Path) -> Iterator[FileState]:
     """Yield the rows of manifest.json and of the files that it covers."""
     found = None
     try:
         found = Manifest.load(folder)
         if found:
-            yield Row(manifest.NAME, WHOLE)
+            yield FileState(manifest.NAME, WHOLE)
         elif _has_checksums(folder):
-            yield Row(manifest.NAME, MISSING, "", manifest.REWRITE)
+            yield FileState(manifest.NAME, MISSING, "", manifest.REWRITE)
     except UserError as error:
         if error.remedy == manifest.UPDATE:
             raise
-        yield Row(manifest.NAME, DAMAGED, error.fact, manifest.REWRITE)
+        yield FileState(manifest.NAME, DAMAGED, error.fact, manifest.REWRITE)
     for name in dict.fromkeys([*settled_files(folder), *(found.files if found else ())]):
         fault = found.fault(folder, name) if found else ""
         if fault or not (folder / name).exists():
             state, fact = (DAMAGED, fault) if (folder / name).exists() else (MISSING, "")
-            yield Row(name, state, fact, manifest.REWRITE if found else BACKUP)
+            yield FileState(name, state, fact, manifest.REWRITE if found else BACKUP)
             continue
         try:
             READERS.get(name, Tokenizer.load)(folder / name)
         except UserError as error:
             if error.remedy == manifest.UPDATE:
                 raise
-            yield Row(name, DAMAGED, error.fact, BACKUP)
+            yield FileState(name, DAMAGED, error.fact, BACKUP)
         else:
-            yield Row(name, WHOLE if found else UNSUMMED)
+            yield FileState(name, WHOLE if found else UNSUMMED)
 
 
 def _has_checksums(folder: Path) -> bool:
@@ -137,8 +145,19 @@ def _environment(path: Path) -> None:
     check_environment(model_file.read_json(path), path)
 
 
+def _recipe(path: Path) -> None:
+    """Read a recipe; its values are checked by the model's settings, which need PyTorch."""
+    if is_installed("torch"):
+        recipes.load(path)
+        return
+    try:
+        tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UserError(f"not a recipe ({error})", place=str(path)) from None
+
+
 READERS: Mapping[str, Callable[[Path], object]] = {
-    RECIPE: recipes.load,
+    RECIPE: _recipe,
     ENVIRONMENT: _environment,
     MODEL: model_file.read,
     **dict.fromkeys(FURTHER, model_file.read_json),
@@ -146,23 +165,23 @@ READERS: Mapping[str, Callable[[Path], object]] = {
 """Readers that refuse a file of another form; a file without a checksum is checked by nothing else."""
 
 
-def _model(run: Run, origin: Origin | None) -> Iterator[Row]:
+def _model(run: Run, origin: Origin | None) -> Iterator[FileState]:
     """Yield the row of model.safetensors, which a training writes at its end."""
     path = run.folder / WEIGHTS
     if not path.exists():
         if _ended(run):
-            yield Row(WEIGHTS, MISSING, "", AGAIN)
+            yield FileState(WEIGHTS, MISSING, "", AGAIN)
         return
     row = _weights(run, path, origin, {})
     if row.state == UNSUMMED:
         try:
             model_file.load(run.folder / MODEL, path, "cpu")
         except UserError as error:
-            row = Row(WEIGHTS, DAMAGED, error.fact, AGAIN)
+            row = FileState(WEIGHTS, DAMAGED, error.fact, AGAIN)
     yield row
 
 
-def _weights(run: Run, path: Path, origin: Origin | None, progress: dict[str, Any]) -> Row:
+def _weights(run: Run, path: Path, origin: Origin | None, progress: dict[str, Any]) -> FileState:
     """Return the row of a file of tensors; of a whole training state, take the metadata into ``progress``.
 
     Without an origin, because model.json is damaged, the file's own checksum decides.
@@ -171,38 +190,38 @@ def _weights(run: Run, path: Path, origin: Origin | None, progress: dict[str, An
     state = path.name.startswith(STATE)
     remedy = AGAIN if file == WEIGHTS else RESUMES if state else WITHOUT
     try:
-        with tensors.reading(path) as content:
+        with sealed_file.reading(path, "pt" if is_installed("torch") else "numpy") as content:
             content.check(content.origin if origin is None else origin, path, sealed=run.sealed)
             check_step(path, content.meta)
             check_numbers(content.tensors, largest=math.inf if state else LARGEST)
             sealed, meta = bool(content.seal), content.meta
     except UserError as error:
-        return Row(file, DAMAGED, error.fact, remedy)
+        return FileState(file, DAMAGED, error.fact, remedy)
     if state:
         progress.update(meta)
-    return Row(file, WHOLE if sealed else UNSUMMED)
+    return FileState(file, WHOLE if sealed else UNSUMMED)
 
 
-def _metrics(run: Run, *, began: bool) -> Iterator[Row]:
+def _metrics(run: Run, *, began: bool) -> Iterator[FileState]:
     """Yield the row of metrics.jsonl; ``began``: a validation has been logged."""
     path = run.folder / METRICS
     if not path.exists():
         if began:
-            yield Row(METRICS, MISSING, "", BACKUP)
+            yield FileState(METRICS, MISSING, "", BACKUP)
         return
     try:
         lines, torn = list(journal.lines(path, summed=run.sealed)), journal.torn(path)
     except UserError as error:
-        yield Row(METRICS, DAMAGED, error.fact, BACKUP)
+        yield FileState(METRICS, DAMAGED, error.fact, BACKUP)
         return
     faults = [f"line {number}: {line.fault}" for number, line in enumerate(lines, start=1) if line.fault]
     if faults:
         more = f" and {len(faults) - 3} more" if len(faults) > 3 else ""
-        yield Row(METRICS, DAMAGED, "; ".join(faults[:3]) + more, LINES)
+        yield FileState(METRICS, DAMAGED, "; ".join(faults[:3]) + more, LINES)
         return
     summed = all(journal.SUM.search(line.text) for line in lines)
     cut = "its last line was cut off when the training was; the next start removes it"
-    yield Row(METRICS, WHOLE if summed else UNSUMMED, cut if torn else "")
+    yield FileState(METRICS, WHOLE if summed else UNSUMMED, cut if torn else "")
 
 
 def _ended(run: Run) -> bool:

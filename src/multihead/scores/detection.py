@@ -1,29 +1,24 @@
-"""Average precision of object detectors, by the definition of COCO (Lin et al. 2014; its API, pycocotools).
+"""Average precision of object detectors by COCO's own evaluation (Lin et al. 2014; pycocotools).
 
 Edges of a box are (left, top, right, bottom). Suffixes: D detections, G ground-truth objects, T thresholds.
 """
 
-from collections.abc import Sequence
+import contextlib
+import io
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from multihead.errors import UserError
+
 Floats = NDArray[np.float64]
 
-THRESHOLDS: Floats = np.linspace(0.5, 0.95, 10)
-"""Thresholds of the intersection over union, of which the metric AP is the mean."""
-RECALLS: Floats = np.linspace(0.0, 1.0, 101)
-"""Recalls at which precision is averaged."""
 MOST = 100
 """Detections of a picture and class that count."""
-AREAS = {
-    "all": (0.0, 1e10),
-    "small": (0.0, 32.0**2),
-    "medium": (32.0**2, 96.0**2),
-    "large": (96.0**2, 1e10),
-}
-"""Ranges of the area of objects, in square pixels."""
 
 
 @dataclass(frozen=True)
@@ -108,117 +103,61 @@ def detection_scores(
         classes: number of classes, K.
 
     Raises:
+        UserError: pycocotools is not installed.
         ValueError: the numbers of pictures differ.
     """
-    pairs = list(zip(truths, detections, strict=True))
-    precision = {name: np.full((len(THRESHOLDS), classes), np.nan) for name in AREAS}
-    recall = np.full((len(THRESHOLDS), classes), np.nan)
-    for number in range(classes):
-        compared = [_of_class(truth, found, number) for truth, found in pairs]
-        for name, limits in AREAS.items():
-            matches = [_matched(*one, limits) for one in compared]
-            averages, reached = _averages(matches)
-            precision[name][:, number] = averages
-            if name == "all":
-                recall[:, number] = reached
+    try:
+        coco, evaluation = import_module("pycocotools.coco"), import_module("pycocotools.cocoeval")
+    except ImportError as error:
+        remedy = "Run: pip install 'multihead[detect]'"
+        raise UserError("pycocotools is not installed", remedy=remedy) from error
+    objects, boxes = [], []
+    for picture, (truth, detected) in enumerate(zip(truths, detections, strict=True)):
+        for edges, kind, crowd, area in zip(
+            truth.boxes_G4, truth.classes_G, truth.crowd_G, truth.areas_G, strict=True
+        ):
+            objects.append(_annotation(picture, edges, kind) | {"iscrowd": int(crowd), "area": float(area)})
+        areas = _areas(detected.boxes_D4)
+        for edges, kind, score, area in zip(
+            detected.boxes_D4, detected.classes_D, detected.scores_D, areas, strict=True
+        ):
+            boxes.append(_annotation(picture, edges, kind) | {"score": float(score), "area": float(area)})
+    with contextlib.redirect_stdout(io.StringIO()):  # pycocotools reports its progress there
+        judge = evaluation.COCOeval(
+            *(_dataset(coco.COCO(), rows, len(truths), classes) for rows in (objects, boxes)), "bbox"
+        )
+        judge.params.maxDets = [MOST]
+        judge.evaluate()
+        judge.accumulate()
+    precision_TRKA, recall_TKA = judge.eval["precision"][..., 0], judge.eval["recall"][..., 0]
+    # -1: the class has no object of this size.
+    precision_TKA = np.where(precision_TRKA < 0, np.nan, precision_TRKA).mean(axis=1)
     return DetectionScores(
-        precision["all"],
-        {name: _mean(precision[name]) for name in ("small", "medium", "large")},
-        _mean(recall),
-        len(pairs),
+        precision_TKA[..., 0],
+        {
+            name: _mean(precision_TKA[..., place])
+            for place, name in enumerate(("small", "medium", "large"), 1)
+        },
+        _mean(np.where(recall_TKA < 0, np.nan, recall_TKA)[..., 0]),
+        len(truths),
         sum(int((~truth.crowd_G).sum()) for truth in truths),
     )
 
 
-def box_ious(found_D4: Floats, true_G4: Floats, crowd_G: NDArray[np.bool_]) -> Floats:
-    """Return the intersections over unions, (D, G); over the detection's area where the object is a crowd."""
-    low = np.maximum(found_D4[:, None, :2], true_G4[None, :, :2])
-    high = np.minimum(found_D4[:, None, 2:], true_G4[None, :, 2:])
-    common = (high - low).clip(0).prod(axis=-1)
-    own = _areas(found_D4)[:, None]
-    union = np.where(crowd_G[None, :], own, own + _areas(true_G4)[None, :] - common)
-    ious: Floats = common / np.maximum(union, 1e-12)
-    return ious
+def _annotation(picture: int, edges_4: Floats, kind: int) -> dict[str, Any]:
+    left, top, right, bottom = edges_4.tolist()
+    return {"image_id": picture, "category_id": int(kind), "bbox": [left, top, right - left, bottom - top]}
 
 
-@dataclass(frozen=True)
-class _Matches:
-    """The detections of one class in one picture: scores, and for each threshold whether they are right."""
-
-    scores_D: Floats
-    right_TD: NDArray[np.bool_]
-    ignored_TD: NDArray[np.bool_]
-    objects: int
-
-
-_Compared = tuple[Truth, Detections, Floats]
-
-
-def _of_class(truth: Truth, found: Detections, number: int) -> _Compared:
-    """Return the objects and the best detections of one class, and their overlaps."""
-    own = truth.classes_G == number
-    chosen = np.flatnonzero(found.classes_D == number)
-    order = chosen[np.argsort(-found.scores_D[chosen], kind="stable")][:MOST]
-    part = Truth(truth.boxes_G4[own], truth.classes_G[own], truth.crowd_G[own], truth.areas_G[own])
-    best = Detections(found.boxes_D4[order], found.scores_D[order], found.classes_D[order])
-    return part, best, box_ious(best.boxes_D4, part.boxes_G4, part.crowd_G)
-
-
-def _matched(truth: Truth, found: Detections, ious_DG: Floats, limits: tuple[float, float]) -> _Matches:
-    """Match the detections, best score first, each to the free object that it overlaps most."""
-    low, high = limits
-    ignored_G = truth.crowd_G | (truth.areas_G < low) | (truth.areas_G > high)
-    order = np.argsort(ignored_G, kind="stable")
-    ignored_G, crowd_G, ious_DG = ignored_G[order], truth.crowd_G[order], ious_DG[:, order]
-    D = len(found.scores_D)
-    right = np.zeros((len(THRESHOLDS), D), dtype=np.bool_)
-    ignored = np.zeros((len(THRESHOLDS), D), dtype=np.bool_)
-    areas_D = _areas(found.boxes_D4)
-    outside_D = (areas_D < low) | (areas_D > high)
-    for t, threshold in enumerate(THRESHOLDS):
-        taken = np.zeros(len(ignored_G), dtype=np.bool_)
-        for d in range(D):
-            g = _best(ious_DG[d], taken & ~crowd_G, ignored_G, threshold)
-            if g is None:
-                ignored[t, d] = outside_D[d]
-            else:
-                taken[g] = True
-                right[t, d], ignored[t, d] = not ignored_G[g], ignored_G[g]
-    return _Matches(found.scores_D, right, ignored, int((~ignored_G).sum()))
-
-
-def _best(
-    ious_G: Floats, taken_G: NDArray[np.bool_], ignored_G: NDArray[np.bool_], threshold: float
-) -> int | None:
-    """Return the free object of largest overlap; an ignored one only if no other reaches the threshold."""
-    for kind in (~ignored_G, ignored_G):
-        free = np.flatnonzero(kind & ~taken_G & (ious_G >= min(threshold, 1 - 1e-10)))
-        if len(free):
-            # Of equal overlaps the last one, as in pycocotools.
-            return int(free[len(free) - 1 - ious_G[free][::-1].argmax()])
-    return None
-
-
-def _averages(matches: Sequence[_Matches]) -> tuple[Floats, Floats]:
-    """Return average precision and greatest recall of one class, (T,) each; nan without objects."""
-    objects = sum(one.objects for one in matches)
-    if not objects:
-        return np.full(len(THRESHOLDS), np.nan), np.full(len(THRESHOLDS), np.nan)
-    order = np.argsort(-np.concatenate([one.scores_D for one in matches]), kind="stable")
-    right_TD = np.concatenate([one.right_TD for one in matches], axis=1)[:, order]
-    ignored_TD = np.concatenate([one.ignored_TD for one in matches], axis=1)[:, order]
-    averages, reached = np.zeros(len(THRESHOLDS)), np.zeros(len(THRESHOLDS))
-    for t in range(len(THRESHOLDS)):
-        right = right_TD[t][~ignored_TD[t]]
-        if not len(right):
-            continue
-        hits = np.cumsum(right)
-        recall, precision = hits / objects, hits / np.arange(1, len(right) + 1)
-        envelope = np.maximum.accumulate(precision[::-1])[::-1]
-        places = np.searchsorted(recall, RECALLS, side="left")
-        averages[t] = np.where(places < len(right), envelope[places.clip(max=len(right) - 1)], 0.0).mean()
-        reached[t] = recall[-1]
-    return averages, reached
+def _dataset(coco: Any, rows: Iterable[dict[str, Any]], pictures: int, classes: int) -> Any:
+    """Fill a pycocotools.coco.COCO with annotations; their ids start at 1, because 0 means "not matched"."""
+    coco.dataset = {
+        "images": [{"id": number} for number in range(pictures)],
+        "annotations": [{"id": number, "iscrowd": 0, **row} for number, row in enumerate(rows, start=1)],
+        "categories": [{"id": number} for number in range(classes)],
+    }
+    coco.createIndex()
+    return coco
 
 
 def _areas(boxes_N4: Floats) -> Floats:

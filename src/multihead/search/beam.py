@@ -10,10 +10,10 @@ from torch import Tensor
 from multihead.batch import Source
 from multihead.search.branching import Continuations, continuations
 from multihead.search.constraints import Constraint, at_least
-from multihead.search.hypotheses import Finished, Hypothesis, Live, length_penalty, to_drop
+from multihead.search.hypotheses import FinishedHypotheses, Hypothesis, Live, length_penalty, to_drop
 from multihead.search.observer import Branches, Fate, Observer
 from multihead.search.plain import check_n_best
-from multihead.search.request import DEFAULT, Limits, check_wanted, search_as_a_whole
+from multihead.search.request import DEFAULT, LengthLimits, check_wanted, search_as_a_whole
 from multihead.search.stepper import State, Stepper
 
 S = TypeVar("S", bound=State)
@@ -30,7 +30,7 @@ def beam(
     alpha: float = 0.6,
     n_best: int = 1,
     stop: Literal["exact", "first"] = "exact",
-    limits: Limits = DEFAULT,
+    limits: LengthLimits = DEFAULT,
     constraints: Sequence[Constraint] = (),
     observer: Observer | None = None,
 ) -> list[list[Hypothesis]]:
@@ -157,7 +157,7 @@ class _Ended:
     """The hypotheses that were among their sentence's n best when they ended."""
 
     def __init__(self, live: Live, n_best: int, alpha: float) -> None:
-        self.finished = Finished(len(live.sums), alpha)
+        self.finished = FinishedHypotheses(len(live.sums), alpha)
         self._alpha = alpha
         self._scores_BN = live.sums.new_full((len(live.sums), n_best), -torch.inf)
         self.count_B = torch.zeros_like(live.sentences)

@@ -11,8 +11,8 @@ from multihead.search.branching import Continuations
 from multihead.search.constraints import Constraint
 from multihead.search.hypotheses import Hypothesis
 from multihead.search.observer import Observer
-from multihead.search.request import DEFAULT, Limits, search_as_a_whole
-from multihead.search.rollout import rollout
+from multihead.search.request import DEFAULT, LengthLimits, search_as_a_whole
+from multihead.search.rollout import roll_out
 from multihead.search.stepper import State, Stepper
 
 S = TypeVar("S", bound=State)
@@ -26,7 +26,7 @@ def greedy(
     *,
     eos_id: int,
     alpha: float = 0.6,
-    limits: Limits = DEFAULT,
+    limits: LengthLimits = DEFAULT,
     constraints: Sequence[Constraint] = (),
     observer: Observer | None = None,
 ) -> list[list[Hypothesis]]:
@@ -53,7 +53,7 @@ def greedy(
     def most_probable(following: Continuations, sentences_B: Tensor, step: int) -> Tensor:
         return following.tokens[:, 0]
 
-    finished = rollout(
+    finished = roll_out(
         stepper,
         source,
         prefixes,

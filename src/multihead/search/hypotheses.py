@@ -8,7 +8,7 @@ from torch import Tensor
 
 from multihead.search.outputs import Hypothesis, best, length_penalty
 
-__all__ = ["Finished", "Hypothesis", "Live", "best", "length_penalty", "to_drop"]
+__all__ = ["FinishedHypotheses", "Hypothesis", "Live", "best", "length_penalty", "to_drop"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def to_drop(live: Live, done_B: Tensor, step: int) -> Tensor | None:
     return going if past_limit or 8 * (len(done_B) - len(going)) >= len(done_B) else None
 
 
-class Finished:
+class FinishedHypotheses:
     """Finished hypotheses, collected as tensors and converted to objects once, at the end."""
 
     def __init__(self, sentences: int, alpha: float) -> None:

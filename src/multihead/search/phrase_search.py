@@ -12,7 +12,7 @@ import numpy as np
 
 from multihead.search.outputs import Hypothesis, best, length_penalty
 from multihead.search.phrase import Phrase
-from multihead.search.plain import Limits, check_wanted
+from multihead.search.plain import LengthLimits, check_wanted
 from multihead.system.native_library import Array
 
 MAX_BEAM = 24
@@ -29,7 +29,7 @@ Forbid = Callable[[Array, Sequence[Sequence[int]]], None]
 """Sets the scores of what must not follow to -infinity, in place, given what each row has written."""
 
 
-class Progress(NamedTuple):
+class PhraseProgress(NamedTuple):
     """The phrases that a hypothesis has written.
 
     Attributes:
@@ -43,16 +43,16 @@ class Progress(NamedTuple):
     closed: int = -1
 
 
-class Row(NamedTuple):
+class PhraseHypothesis(NamedTuple):
     """A hypothesis: the begin symbol and its tokens, their log-probability, and the row that it extends."""
 
     tokens: tuple[int, ...]
     total: float
-    progress: Progress
+    progress: PhraseProgress
     parent: int
 
 
-class Rules(NamedTuple):
+class PhraseSearchRules(NamedTuple):
     """The arguments of ``search_phrases`` that are equal for all sentences."""
 
     eos_id: int
@@ -63,7 +63,7 @@ class Rules(NamedTuple):
     reserved: tuple[int, ...]
 
 
-class Sentence:
+class PhraseSentence:
     """The phrases of one sentence, and its hypotheses.
 
     Args:
@@ -76,12 +76,14 @@ class Sentence:
     def __init__(self, prefix: Sequence[int], phrases: Sequence[Phrase], longest: int, width: int) -> None:
         self.phrases, self.width = phrases, width
         self.longest = max(longest, len(prefix))
-        self.rows = [Row(tuple(prefix), 0.0, Progress(), 0)]
+        self.rows = [PhraseHypothesis(tuple(prefix), 0.0, PhraseProgress(), 0)]
         self.ended: list[Hypothesis] = []
         self.finished = False
         self._banks = 1 + sum(phrase.length for phrase in phrases)
 
-    def advance(self, table: Sequence[Sequence[tuple[float, int]]], scores_RV: Array, rules: Rules) -> None:
+    def advance(
+        self, table: Sequence[Sequence[tuple[float, int]]], scores_RV: Array, rules: PhraseSearchRules
+    ) -> None:
         """Extend the hypotheses by a token.
 
         Args:
@@ -91,7 +93,7 @@ class Sentence:
         """
         if self.finished:
             return
-        found: list[Row] = []
+        found: list[PhraseHypothesis] = []
         for number, (row, free) in enumerate(zip(self.rows, table, strict=True)):
             if row.total == -math.inf:
                 continue
@@ -101,22 +103,22 @@ class Sentence:
             full = len(row.tokens) - 1 >= self.longest
             if full:
                 choices = {rules.eos_id: float(scores_RV[number, rules.eos_id])}
-            plain = Progress(row.progress.done)
+            plain = PhraseProgress(row.progress.done)
             for token, value in choices.items():
                 if token != rules.eos_id:
                     progress = self.after(row.progress, token) if token in wanted else plain
-                    found.append(Row((*row.tokens, token), row.total + value, progress, number))
+                    found.append(PhraseHypothesis((*row.tokens, token), row.total + value, progress, number))
                 elif len(row.progress.done) == len(self.phrases) and len(row.tokens) > rules.min_length:
                     self._end(row, value, rules.alpha, full and value < max(v for v, _ in free))
         self.rows = self._chosen(found)
         self.finished = not self.rows or self._settled(rules)
 
-    def _end(self, row: Row, value: float, alpha: float, cut: bool) -> None:
+    def _end(self, row: PhraseHypothesis, value: float, alpha: float, cut: bool) -> None:
         total = row.total + value
         score = total / length_penalty(float(len(row.tokens)), alpha)
         self.ended.append(Hypothesis(row.tokens[1:], total, score, not cut))
 
-    def _settled(self, rules: Rules) -> bool:
+    def _settled(self, rules: PhraseSearchRules) -> bool:
         """Return True if enough hypotheses have ended, or none alive can be among the n best."""
         if len(self.ended) >= max(MOST_ENDED * rules.beam_size, rules.n_best):
             return True
@@ -126,9 +128,9 @@ class Sentence:
         highest = max(row.total for row in self.rows) / max(length_penalty(n, rules.alpha) for n in lengths)
         return highest <= sorted(h.score for h in self.ended)[-rules.n_best]
 
-    def _chosen(self, found: list[Row]) -> list[Row]:
+    def _chosen(self, found: list[PhraseHypothesis]) -> list[PhraseHypothesis]:
         """Divide the beam among the banks; places that a bank cannot fill go to the fullest banks first."""
-        banks: dict[int, list[Row]] = {}
+        banks: dict[int, list[PhraseHypothesis]] = {}
         for row in sorted(found, key=lambda row: -row.total):
             banks.setdefault(self.credit(row.progress), []).append(row)
         share = max(1, self.width // self._banks)
@@ -140,11 +142,11 @@ class Sentence:
 
     def pad(self, width: int) -> None:
         """Fill the rows up with dead ones."""
-        spare = self.rows[0] if self.rows else Row((0,), -math.inf, Progress(), 0)
-        dead = spare._replace(total=-math.inf, progress=Progress())
+        spare = self.rows[0] if self.rows else PhraseHypothesis((0,), -math.inf, PhraseProgress(), 0)
+        dead = spare._replace(total=-math.inf, progress=PhraseProgress())
         self.rows = [*self.rows, *[dead] * (width - len(self.rows))][:width]
 
-    def credit(self, progress: Progress) -> int:
+    def credit(self, progress: PhraseProgress) -> int:
         """Return the number of a hypothesis's bank."""
         whole = sum(self.phrases[number].length for number in progress.done)
         return whole + max(
@@ -152,7 +154,7 @@ class Sentence:
             default=0,
         )
 
-    def wanted(self, progress: Progress) -> set[int]:
+    def wanted(self, progress: PhraseProgress) -> set[int]:
         """Return the tokens that begin or continue a phrase."""
         tokens = {self.phrases[p].forms[form][at] for p, form, at in progress.begun}
         for number, phrase in enumerate(self.phrases):
@@ -160,7 +162,7 @@ class Sentence:
                 tokens.update(form[0] for form in phrase.forms)
         return tokens
 
-    def after(self, progress: Progress, token: int) -> Progress:
+    def after(self, progress: PhraseProgress, token: int) -> PhraseProgress:
         """Return the progress after one more token."""
         begun = {
             (p, form, at + 1) for p, form, at in progress.begun if self.phrases[p].forms[form][at] == token
@@ -174,11 +176,11 @@ class Sentence:
         }
         whole = sorted(p for p, form, at in begun if at == len(self.phrases[p].forms[form]))
         if not whole:
-            return Progress(progress.done, frozenset(begun))
+            return PhraseProgress(progress.done, frozenset(begun))
         # Of equal phrases each needs its own occurrence; a longer form may still go on.
         closed = next((p for p in whole if p not in progress.done), whole[0])
         longer = {(p, f, at) for p, f, at in begun if p == closed and at < len(self.phrases[p].forms[f])}
-        return Progress(progress.done | {closed}, frozenset(longer), closed)
+        return PhraseProgress(progress.done | {closed}, frozenset(longer), closed)
 
 
 def search_phrases(
@@ -192,7 +194,7 @@ def search_phrases(
     beam_size: int,
     alpha: float,
     n_best: int,
-    limits: Limits,
+    limits: LengthLimits,
     reserved: Collection[int],
 ) -> list[list[Hypothesis]]:
     """Return the best hypotheses that contain all phrases of their sentence, best first.
@@ -215,8 +217,8 @@ def search_phrases(
         size = sum(phrase.length for phrase in own)
         most = limit + size if limits.capacity is None else min(limit + size, limits.capacity)
         width = min(MAX_BEAM, 3 * beam_size + size if own else beam_size)
-        sentences.append(Sentence(prefix, own, most, width))
-    rules = Rules(eos_id, alpha, beam_size, limits.min_length, n_best, tuple(sorted(reserved)))
+        sentences.append(PhraseSentence(prefix, own, most, width))
+    rules = PhraseSearchRules(eos_id, alpha, beam_size, limits.min_length, n_best, tuple(sorted(reserved)))
     width = max((sentence.width for sentence in sentences), default=0)
     size, parents = 1, None
     while not all(sentence.finished for sentence in sentences):
@@ -249,7 +251,11 @@ def _largest(scores_RV: Array, count: int) -> list[list[tuple[float, int]]]:
 
 
 def _allowed(
-    scores_RV: Array, sentences: Sequence[Sentence], rows: Sequence[Row], forbid: Forbid, rules: Rules
+    scores_RV: Array,
+    sentences: Sequence[PhraseSentence],
+    rows: Sequence[PhraseHypothesis],
+    forbid: Forbid,
+    rules: PhraseSearchRules,
 ) -> Array:
     """Return the scores of freely chosen tokens, -infinity where a token is not allowed."""
     free_RV: Array = scores_RV.copy()

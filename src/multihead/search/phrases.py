@@ -11,7 +11,7 @@ from multihead.search.distribution import log_normaliser
 from multihead.search.hypotheses import Hypothesis
 from multihead.search.phrase import Phrase
 from multihead.search.phrase_search import search_phrases
-from multihead.search.request import DEFAULT, Limits
+from multihead.search.request import DEFAULT, LengthLimits
 from multihead.search.stepper import State, Stepper
 from multihead.system.native_library import Array
 
@@ -31,7 +31,7 @@ def phrase_beam(
     beam_size: int = 5,
     alpha: float = 0.6,
     n_best: int = 1,
-    limits: Limits = DEFAULT,
+    limits: LengthLimits = DEFAULT,
     constraints: Sequence[Constraint] = (),
     reserved: Collection[int] = (),
 ) -> list[list[Hypothesis]]:

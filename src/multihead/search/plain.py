@@ -35,7 +35,7 @@ def check_wanted() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class LengthLimits:
     """Length limits of an output in tokens: a forced prefix counts, begin and end symbol do not.
 
     Attributes:
@@ -68,7 +68,7 @@ class Limits:
         return found
 
 
-DEFAULT = Limits()
+DEFAULT = LengthLimits()
 """As in the Transformer paper: the source's length + 50."""
 
 

@@ -9,12 +9,12 @@ from multihead.batch import Source
 from multihead.search.constraints import Banned, Constraint, NoRepeatedNgram
 from multihead.search.hypotheses import Hypothesis
 from multihead.search.observer import Observer
-from multihead.search.plain import DEFAULT, BeamRequest, Limits, StoppedError, check_wanted, stop_when
+from multihead.search.plain import DEFAULT, BeamRequest, LengthLimits, StoppedError, check_wanted, stop_when
 
 __all__ = [
     "DEFAULT",
     "BeamRequest",
-    "Limits",
+    "LengthLimits",
     "Searcher",
     "StoppedError",
     "check_wanted",
@@ -50,7 +50,7 @@ def search_as_a_whole(
     alpha: float,
     n_best: int,
     stop: Literal["exact", "first"],
-    limits: Limits,
+    limits: LengthLimits,
     constraints: Sequence[Constraint],
     observer: Observer | None,
 ) -> list[list[Hypothesis]] | None:

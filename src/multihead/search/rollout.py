@@ -9,9 +9,9 @@ from torch import Tensor
 from multihead.batch import Source
 from multihead.search.branching import Continuations, continuations
 from multihead.search.constraints import Constraint, at_least
-from multihead.search.hypotheses import Finished, Live, to_drop
+from multihead.search.hypotheses import FinishedHypotheses, Live, to_drop
 from multihead.search.observer import Branches, Fate, Observer
-from multihead.search.request import Limits, check_wanted
+from multihead.search.request import LengthLimits, check_wanted
 from multihead.search.stepper import State, Stepper
 
 S = TypeVar("S", bound=State)
@@ -25,7 +25,7 @@ class Choose(Protocol):
         ...
 
 
-def rollout(
+def roll_out(
     stepper: Stepper[S],
     source: Source,
     prefixes: Sequence[Sequence[int]],
@@ -34,12 +34,12 @@ def rollout(
     eos_id: int,
     copies: int,
     alpha: float,
-    limits: Limits,
+    limits: LengthLimits,
     constraints: Sequence[Constraint],
     observer: Observer | None,
-) -> Finished:
+) -> FinishedHypotheses:
     """Extend ``copies`` rows of each sentence until all have ended or been cut; arguments as of ``beam``."""
-    finished = Finished(len(prefixes), alpha)
+    finished = FinishedHypotheses(len(prefixes), alpha)
     if not prefixes:
         return finished
     if limits.min_length:

@@ -16,8 +16,8 @@ from multihead.search.constraints import Constraint
 from multihead.search.distribution import largest
 from multihead.search.hypotheses import Hypothesis
 from multihead.search.observer import Observer
-from multihead.search.request import DEFAULT, Limits
-from multihead.search.rollout import rollout
+from multihead.search.request import DEFAULT, LengthLimits
+from multihead.search.rollout import roll_out
 from multihead.search.stepper import State, Stepper
 from multihead.system import randomness
 
@@ -43,7 +43,7 @@ def sample(
     top_p: float = 1.0,
     distinct: bool = True,
     alpha: float = 0.6,
-    limits: Limits = DEFAULT,
+    limits: LengthLimits = DEFAULT,
     constraints: Sequence[Constraint] = (),
     observer: Observer | None = None,
 ) -> list[list[Hypothesis]]:
@@ -67,7 +67,7 @@ def sample(
         uniform_R = uniform(keys_BK[sentences_B].flatten(), step)
         return draw(following.logits, uniform_R, temperature=temperature, top_k=top_k, top_p=top_p)
 
-    finished = rollout(
+    finished = roll_out(
         stepper,
         source,
         prefixes,

@@ -24,7 +24,6 @@ __all__ = [
     "FORMATS",
     "LEVELS",
     "Integers",
-    "address",
     "bits",
     "call",
     "has",
@@ -33,6 +32,7 @@ __all__ = [
     "level",
     "seed",
     "suits",
+    "tensor_address",
     "use",
 ]
 
@@ -86,7 +86,11 @@ def call(name: str, dtype: torch.dtype, *arguments: Argument) -> None:
     """
     assert len(arguments) == len(SIGNATURES[name]), name
     passed = [
-        address(each) if isinstance(each, Tensor) else integers(each) if isinstance(each, tuple) else each
+        tensor_address(each)
+        if isinstance(each, Tensor)
+        else integers(each)
+        if isinstance(each, tuple)
+        else each
         for each in arguments
     ]
     function(name, level(), FORMATS[dtype])(*passed, torch.get_num_threads())
@@ -109,7 +113,7 @@ def ids(numbers: Tensor, V: int) -> Tensor:
     return numbers
 
 
-def address(tensor: Tensor | None) -> int:
+def tensor_address(tensor: Tensor | None) -> int:
     """Return a tensor's address as an integer argument; None: 0. The caller must keep the tensor alive.
 
     Raises:

@@ -159,7 +159,11 @@ def call(name: str, number_format: Format, *arguments: Argument) -> None:
     """Call a kernel. Arrays must be contiguous unless their strides are passed too."""
     assert len(arguments) == len(SIGNATURES[name]), name
     passed = [
-        address(each) if isinstance(each, np.ndarray) else integers(each) if isinstance(each, tuple) else each
+        array_address(each)
+        if isinstance(each, np.ndarray)
+        else integers(each)
+        if isinstance(each, tuple)
+        else each
         for each in arguments
     ]
     function(name, _level, number_format)(*passed, _threads())
@@ -179,7 +183,7 @@ def integers(numbers: tuple[int, ...]) -> Integers:
     return _array(len(numbers))(*numbers)
 
 
-def address(array: Array | None) -> int:
+def array_address(array: Array | None) -> int:
     """Return an array's address as an integer argument; None: 0. The caller must keep the array alive."""
     return 0 if array is None else array.ctypes.data
 

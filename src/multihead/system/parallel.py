@@ -86,7 +86,7 @@ def begin() -> Iterator[None]:
         group.__init__()  # type: ignore[misc]
 
 
-def agree(numbers: list[float]) -> list[list[float]]:
+def gather_numbers(numbers: list[float]) -> list[list[float]]:
     """Return every process's numbers, by rank; all give as many. Integers up to 2^53 are exact."""
     if world() == 1:
         return [numbers]
@@ -128,7 +128,7 @@ def in_turn(work: Callable[[], Any]) -> Any:
     name = f"turn/{group.turns}"
     local = int(os.environ.get("LOCAL_RANK", rank()))
     turn = 0 if first() else 1 if local == 0 else 2
-    leaders = [int(row[0]) for row in agree([float(local == 0 or first())])]
+    leaders = [int(row[0]) for row in gather_numbers([float(local == 0 or first())])]
     if turn >= 1:
         wait(f"{name}/0")
     if turn == 2:
@@ -180,7 +180,7 @@ def _described(tensors: Mapping[str, Tensor]) -> dict[str, Json]:
     return {name: [str(t.dtype).removeprefix("torch."), [*t.shape]] for name, t in tensors.items()}
 
 
-def compare(facts: Mapping[str, Json], remedy: str) -> None:
+def require_equal_facts(facts: Mapping[str, Json], remedy: str) -> None:
     """Compare facts between the processes.
 
     Args:

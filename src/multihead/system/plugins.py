@@ -220,7 +220,7 @@ def path(kind: str) -> str:
     return str(_known[kind].path) if kind in _known else ""
 
 
-def environment() -> dict[str, str]:
+def child_environment() -> dict[str, str]:
     """Return the environment for a child process that may execute the same files."""
     return {**os.environ, VARIABLE: os.pathsep.join(map(str, _named))} if _named else dict(os.environ)
 

@@ -1,12 +1,13 @@
 """Random seeds derived from (seed, place of use), so that resuming needs no saved generator state."""
 
 import hashlib
+import importlib
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
-import torch
 
 
 def derive(seed: int, *keys: int | str) -> int:
@@ -24,6 +25,7 @@ def at(seed: int, *keys: int | str) -> Iterator[None]:
     >>> with at(1, "step", 7): a = torch.rand(())
     >>> with at(1, "step", 7): assert torch.equal(a, torch.rand(()))
     """
+    torch: Any = importlib.import_module("torch")  # here: preparing data needs seeds, but not PyTorch
     before, of_numpy, of_python = torch.get_rng_state(), np.random.get_state(), random.getstate()
     derived = derive(seed, *keys)
     torch.manual_seed(derived)

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from multihead.batch import Batch
-from multihead.data.stream import Position, Stream
+from multihead.data.stream import Stream, StreamPosition
 from multihead.errors import UserError
 from multihead.inspect.report import AlignedSentence
 from multihead.recipe import Recipe, refuse_contradictions, tasks
@@ -49,7 +49,7 @@ class TaskSetup:
     summary: Sequence[str]
     sizes: Mapping[str, str]
     tokens_per_epoch: int
-    stream: Callable[[Position], Stream[Batch]]
+    stream: Callable[[StreamPosition], Stream[Batch]]
     validate: Callable[[nn.Module, int], Validation]
     attention_maps: Callable[[nn.Module], Sequence[AlignedSentence]] = lambda model: ()
     further_files: Callable[[nn.Module], Mapping[str, str]] = lambda model: {}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from multihead.errors import UserError
 from multihead.inspect.maps import Alignment
-from multihead.inspect.page import Page, PageOptions
+from multihead.inspect.page import HtmlPage, PageOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Inspection:
         in_terminal: options that change the figure in the terminal.
     """
 
-    page: Callable[[], Page]
+    page: Callable[[], HtmlPage]
     numbers: Callable[[], str]
     draw: Callable[[str | Path], None]
     alignment: Callable[[], Alignment]

@@ -8,7 +8,7 @@ from torch import nn
 
 from multihead.inspect import heatmap
 from multihead.inspect.maps import Alignment, align_self
-from multihead.inspect.page import Page, PageOptions, SequenceExploration, as_json, explore_text, make_page
+from multihead.inspect.page import HtmlPage, PageOptions, SequenceExploration, as_json, explore_text, make_page
 from multihead.inspect.page.packing import Json
 from multihead.inspect.text_inspection import TextInspection
 from multihead.tasks.inspection import Inspection, InspectionRequest
@@ -33,7 +33,7 @@ def inspection(
     def explored() -> SequenceExploration:
         return explore_text(reading, model, tokenizer, kind, asked)
 
-    def page() -> Page:
+    def page() -> HtmlPage:
         return make_page(explored())
 
     def numbers() -> str:
@@ -57,7 +57,7 @@ class _TextModel(Protocol):
     def tokenizer(self) -> Tokenizer: ...
 
 
-def text_page(loaded: _TextModel, inspection: TextInspection, kind: Json, full: bool) -> Page:
+def text_page(loaded: _TextModel, inspection: TextInspection, kind: Json, full: bool) -> HtmlPage:
     """Return the page of a model's attention over a text.
 
     Args:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import regex
 
 
-class Rules(NamedTuple):
+class AbbreviationRules(NamedTuple):
     """The rules of a language.
 
     Attributes:
@@ -41,7 +41,7 @@ _LATIN_SELDOM = "inc ltd co corp jr sr bros u.s u.k u.n e.u d.c u.s.a u.s.s.r"
 _LATIN_OFTEN = "etc a.m p.m ph.d m.d b.a m.a b.c a.d b.c.e c.e"
 _LATIN_NUMBERED = "no nos nr vol p pp fig figs sec ch art eq eqs par ver"
 
-_ENGLISH = Rules(
+_ENGLISH = AbbreviationRules(
     never=_words(
         _LATIN_NEVER,
         "gen col lt sgt capt cmdr adm maj cpl brig rev Hon gov Sen Rep Pres supt det insp Mt msgr resp ed",
@@ -64,7 +64,7 @@ _ENGLISH = Rules(
     reporting=r"(?:\p{Lu}[\w’'-]*\s){1,2}(?:said|asked|replied|answered|cried|shouted|whispered|added|says|asks)\b",
 )
 
-_GERMAN = Rules(
+_GERMAN = AbbreviationRules(
     never=_words(
         _LATIN_NEVER,
         "hr hrn Fr frl dipl ing Mag hl bzw vgl sog inkl exkl zzgl abzgl gem lt evtl ggf allg bes insb insbes",
@@ -90,7 +90,7 @@ _GERMAN = Rules(
     reporting=r"(?:sagte|fragte|rief|antwortete|flüsterte|meinte|erwiderte)\b",
 )
 
-_FRENCH = Rules(
+_FRENCH = AbbreviationRules(
     never=_words(
         _LATIN_NEVER,
         "M MM mme mmes mlle mlles pr mgr Me ste sts stes c.-à-d env bd av fg p.ex n.b cie éd éds coll dir",
@@ -107,7 +107,7 @@ _FRENCH = Rules(
     ),
 )
 
-_OTHER = Rules(
+_OTHER = AbbreviationRules(
     never=_words(_LATIN_NEVER),
     seldom=_words(_LATIN_SELDOM),
     often=_words(_LATIN_OFTEN),
@@ -115,7 +115,7 @@ _OTHER = Rules(
     starters=_ENGLISH.starters,
 )
 
-_RULES: Mapping[str, Rules] = {
+_RULES: Mapping[str, AbbreviationRules] = {
     "en": _ENGLISH,
     "de": _GERMAN,
     "fr": _FRENCH,
@@ -163,7 +163,7 @@ _RULES: Mapping[str, Rules] = {
 _WITH_ORDINALS = _words("da nb nn no fi cs sk hu et lv hr sr bs sl is fo tr pl")
 
 
-def rules(language: str) -> Rules:
+def rules(language: str) -> AbbreviationRules:
     """Return the rules of a language, by its code; for unlisted ones those common to the Latin script."""
     return _RULES.get(language, _OTHER._replace(ordinals=language in _WITH_ORDINALS))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import regex
 
-from multihead.text.placeholder_patterns import DEFAULT, KINDS, Kind, Span, find
+from multihead.text.placeholder_patterns import DEFAULT, KINDS, Kind, PlaceholderSpan, find
 
 LETTERLESS = "letterless"
 """Stands for texts without a letter outside of their placeholders: formulas, Morse code."""
@@ -29,8 +29,9 @@ _WHOLE = frozenset((*KINDS, LETTERLESS))
 def changed_kinds(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Return the kinds of placeholders that hardly any target keeps, and ``LETTERLESS`` if that is one.
 
-    Of numbers that are kept as a whole, the shapes (``Span.shape``) that most targets change are returned. Of
-    all shapes that they change, those whose digits they keep are returned with ``DIGITS`` before them.
+    Of numbers that are kept as a whole, the shapes (``PlaceholderSpan.shape``) that most targets change are
+    returned. Of all shapes that they change, those whose digits they keep are returned with ``DIGITS``
+    before them.
     """
     all_of: Counter[str] = Counter()
     kept: Counter[str] = Counter()
@@ -59,7 +60,7 @@ def changed_kinds(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(sorted(whole | digits if "number" in whole else whole | shapes | digits))
 
 
-def lost_digits(numbers: Iterable[Span], target: str) -> list[str]:
+def lost_digits(numbers: Iterable[PlaceholderSpan], target: str) -> list[str]:
     """Return the texts of numbers whose digits no number of a target has."""
     there = Counter(map(_digits, find(target, _NUMBERS)))
     lost = []
@@ -71,7 +72,7 @@ def lost_digits(numbers: Iterable[Span], target: str) -> list[str]:
     return lost
 
 
-def _digits(number: Span) -> str:
+def _digits(number: PlaceholderSpan) -> str:
     return "".join(filter(str.isdigit, number.text))
 
 

@@ -25,7 +25,7 @@ MOST = 50_000
 """Pairs of words that are kept, those with the largest weights."""
 
 
-class Table(NamedTuple):
+class LexiconTable(NamedTuple):
     """Probabilities of target words given a source word, all of shape (N,).
 
     Attributes:
@@ -38,7 +38,7 @@ class Table(NamedTuple):
     probability: NDArray[np.float64]
 
 
-def translations(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> Table:
+def translations(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> LexiconTable:
     """Return the translation probabilities of all words that occur together, after a few steps of EM.
 
     Args:
@@ -55,7 +55,7 @@ def translations(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[in
             slot += len(right)
     if not cells:
         nothing = np.zeros(0, dtype=np.int64)
-        return Table(nothing, nothing, np.zeros(0))
+        return LexiconTable(nothing, nothing, np.zeros(0))
     keys, inverse = np.unique(np.concatenate(cells), return_inverse=True)
     slot_of: NDArray[np.int64] = np.concatenate(slots)
     owner = keys // size
@@ -65,7 +65,7 @@ def translations(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[in
         weights /= np.bincount(slot_of, weights)[slot_of]
         counts = np.bincount(inverse, weights, minlength=len(keys))
         probability = counts / np.bincount(owner, counts)[owner]
-    return Table(owner, keys % size, probability)
+    return LexiconTable(owner, keys % size, probability)
 
 
 class Lexicon:

@@ -6,14 +6,9 @@ that outputs "forty-two" has composed it from "forty" and "two" and has not memo
 
 import random
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import dataclass
-from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
-
-from num2words import CONVERTER_CLASSES
 
 from multihead.errors import UserError
 
@@ -25,7 +20,6 @@ SAMPLES = (42, 142, 86, 1234, 4242, 12_345, 57_024, 342_091, 700_007, 999_999)
 
 TRAIN, VALID, TEST = 20_000, 500, 1000
 _DIGITS = (3, 4, 5, 6)
-LARGEST = 10**6
 
 Pair = tuple[str, str]
 
@@ -94,15 +88,53 @@ def _numbers(generator: random.Random) -> Iterator[int]:
 
 
 def _in_words(number: int, pair: str) -> Pair:
-    source, target = pair.split("-")
-    return _converter(source).to_cardinal(number), _converter(target).to_cardinal(number)
+    source, target = (WORDS[language] for language in pair.split("-"))
+    return source(number), target(number)
 
 
-@cache
-def _converter(language: str) -> Any:
-    """The converter of num2words without its larger words, all of which it would compare with each number."""
-    converter = copy(CONVERTER_CLASSES[language])
-    converter.cards = type(converter.cards)(
-        (value, word) for value, word in converter.cards.items() if value <= LARGEST
+_ENGLISH = (  # noqa: SIM905
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
+).split()
+_GERMAN = (  # noqa: SIM905
+    "null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn "
+    "siebzehn achtzehn neunzehn zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig"
+).split()
+"""The words of 0 to 19, then the tens."""
+
+
+def _english(number: int) -> str:
+    if number < 20:
+        return _ENGLISH[number]
+    if number < 100:
+        return _ENGLISH[18 + number // 10] + (f"-{_ENGLISH[number % 10]}" if number % 10 else "")
+    unit, name = (1000, "thousand") if number >= 1000 else (100, "hundred")
+    rest = number % unit
+    joint = ", " if rest >= 100 else " and "
+    return f"{_english(number // unit)} {name}" + (joint + _english(rest) if rest else "")
+
+
+def _german(number: int, *, final: bool = True) -> str:
+    if number < 20:
+        return "eins" if number == 1 and final else _GERMAN[number]
+    if number < 100:
+        return (f"{_GERMAN[number % 10]}und" if number % 10 else "") + _GERMAN[18 + number // 10]
+    unit, name = (1000, "tausend") if number >= 1000 else (100, "hundert")
+    rest = _german(number % unit, final=final) if number % unit else ""
+    return _german(number // unit, final=False) + name + rest
+
+
+def _korean(number: int) -> str:
+    if number >= 10_000:
+        high = "" if number < 20_000 else _korean(number // 10_000)
+        return f"{high}만" + (f" {_korean(number % 10_000)}" if number % 10_000 else "")
+    digits = zip(map(int, f"{number:04}"), ("천", "백", "십", ""), strict=True)
+    words = (
+        ("" if digit == 1 and unit else " 일이삼사오육칠팔구"[digit]) + unit
+        for digit, unit in digits
+        if digit
     )
-    return converter
+    return "".join(words) or "영"
+
+
+WORDS = {"de": _german, "en": _english, "ko": _korean}

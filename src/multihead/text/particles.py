@@ -64,7 +64,7 @@ def particle(noun: str, pair: str) -> str:
     return after_consonant
 
 
-def agree(noun: str, following: str) -> str:
+def following_with_particle(noun: str, following: str) -> str:
     """Return the text that follows a noun with the particle it starts with in the form that agrees.
 
     >>> agree("서버", "을 켠다"), agree("모델", "과의 차이"), agree("서버", "실에서")

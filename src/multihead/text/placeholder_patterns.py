@@ -16,7 +16,7 @@ DEFAULT = frozenset(KINDS) - {"integer"}
 """All but whole numbers of one or two digits, which many languages spell out or agree with."""
 
 
-class Span(NamedTuple):
+class PlaceholderSpan(NamedTuple):
     """A part of a text, ``text[start:end]``."""
 
     start: int
@@ -95,25 +95,27 @@ _ICU = regex.compile(
 _TRAILING = ".,;:!?'*_"
 
 
-def find(text: str, kinds: Collection[Kind] = DEFAULT, without: Collection[str] = ()) -> list[Span]:
+def find(
+    text: str, kinds: Collection[Kind] = DEFAULT, without: Collection[str] = ()
+) -> list[PlaceholderSpan]:
     """Return the spans of a text that must survive, in order; they do not overlap.
 
     Args:
         text: plain text.
         kinds: those wanted.
-        without: kinds and shapes (``Span.shape``) that are not.
+        without: kinds and shapes (``PlaceholderSpan.shape``) that are not.
     """
     spans = [span for span in _spans(text) if span.kind in kinds]
     return [span for span in spans if not {span.kind, span.shape} & {*without}] if without else spans
 
 
-def _spans(text: str) -> Iterator[Span]:
+def _spans(text: str) -> Iterator[PlaceholderSpan]:
     blocks = iter(sorted(_icu_blocks(text).items()))
     block = next(blocks, None)
     found = _ANY.search(text)
     while block or found:
         if block and (found is None or block[0] <= found.start()):
-            span = Span(*block, "icu", text[slice(*block)])
+            span = PlaceholderSpan(*block, "icu", text[slice(*block)])
         else:
             assert found is not None
             span = _span(found)
@@ -124,7 +126,7 @@ def _spans(text: str) -> Iterator[Span]:
             found = _ANY.search(text, span.end)
 
 
-def _span(found: "regex.Match[str]") -> Span:
+def _span(found: "regex.Match[str]") -> PlaceholderSpan:
     kind: Kind = found.lastgroup
     start, end = found.span()
     if kind in ("url", "path"):
@@ -132,7 +134,7 @@ def _span(found: "regex.Match[str]") -> Span:
     text = found.string[start:end]
     if kind == "number" and text.isdigit() and len(text) < 3:
         kind = "integer"
-    return Span(start, end, kind, text)
+    return PlaceholderSpan(start, end, kind, text)
 
 
 def _trimmed(text: str, start: int, end: int) -> int:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import regex
 
 from multihead.text import symbols
-from multihead.text.placeholder_patterns import DEFAULT, KINDS, Kind, Span, find
+from multihead.text.placeholder_patterns import DEFAULT, KINDS, Kind, PlaceholderSpan, find
 from multihead.text.symbols import PAIRS, PLACEHOLDERS, STANDALONE, STANDARD
 
 _VOID = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
@@ -29,15 +29,15 @@ _LOOKED_UP = 100
 _TAG = regex.compile(r"<(?P<close>/?)(?P<name>[A-Za-z0-9][\w:.-]*+)?")
 
 
-class Entry(NamedTuple):
+class PlaceholderEntry(NamedTuple):
     """A symbol, and what stands for it in the text."""
 
     symbol: str
-    span: Span
+    span: PlaceholderSpan
 
 
 @dataclass(frozen=True)
-class Table:
+class PlaceholderTable:
     """The symbols of a protected text, and the spans that stayed.
 
     Attributes:
@@ -45,8 +45,8 @@ class Table:
         left: spans that stayed in the text, since no symbol was left for them.
     """
 
-    entries: tuple[Entry, ...] = ()
-    left: tuple[Span, ...] = ()
+    entries: tuple[PlaceholderEntry, ...] = ()
+    left: tuple[PlaceholderSpan, ...] = ()
 
 
 class FoundTag(NamedTuple):
@@ -64,11 +64,11 @@ class Protected(NamedTuple):
     """Marked text, and what its symbols stand for."""
 
     text: str
-    table: Table
+    table: PlaceholderTable
 
 
 @dataclass(frozen=True)
-class Report:
+class PlaceholderReport:
     """Differences between the placeholders of a translation and those of its source.
 
     Attributes:
@@ -95,7 +95,7 @@ class Restored(NamedTuple):
     """A text with placeholders in their places, and what is wrong with them."""
 
     text: str
-    report: Report
+    report: PlaceholderReport
 
 
 def protect(
@@ -113,7 +113,7 @@ def protect(
         text: plain text.
         reserved: the symbols that may be used, ``Tokenizer.symbols``.
         kinds: of what is replaced.
-        without: kinds and shapes (``Span.shape``) that stay in the text, where they are not watched over.
+        without: kinds and shapes (``PlaceholderSpan.shape``) that stay in the text, unwatched.
     """
     spans = find(text, kinds, without)
     names = _named(spans, reserved)
@@ -123,14 +123,14 @@ def protect(
         if not name:
             left.append(span)
             continue
-        entries.append(Entry(name, span))
+        entries.append(PlaceholderEntry(name, span))
         parts += [symbols.escape(text[end : span.start]), name]
         end = span.end
     parts.append(symbols.escape(text[end:]))
-    return Protected("".join(parts), Table(tuple(entries), tuple(left)))
+    return Protected("".join(parts), PlaceholderTable(tuple(entries), tuple(left)))
 
 
-def restore(text: str, table: Table) -> Restored:
+def restore(text: str, table: PlaceholderTable) -> Restored:
     """Put placeholders back into marked text, the translation of what ``protect`` returned.
 
     Args:
@@ -143,7 +143,7 @@ def restore(text: str, table: Table) -> Restored:
     placed = [part for part in order if part in originals]
     plain = "".join(part for part, is_symbol in parts if not is_symbol)
     counts = Counter(placed)
-    report = Report(
+    report = PlaceholderReport(
         lost=(*(originals[name] for name in originals if not counts[name]), *_missing(table.left, plain)),
         doubled=tuple(originals[name] for name, count in counts.items() if count > 1),
         foreign=tuple(dict.fromkeys(name for name in order if name not in originals)),
@@ -166,7 +166,7 @@ def find_tags(text: str) -> list[FoundTag]:
     return found
 
 
-def _named(spans: Sequence[Span], reserved: Collection[str]) -> list[str]:
+def _named(spans: Sequence[PlaceholderSpan], reserved: Collection[str]) -> list[str]:
     """Return a symbol for each span, "" where none is left."""
     pairs = [pair for pair in PAIRS if pair[0] in reserved and pair[1] in reserved][::-1]
     single = [name for name in STANDALONE if name in reserved][::-1]
@@ -186,17 +186,33 @@ def _named(spans: Sequence[Span], reserved: Collection[str]) -> list[str]:
     return names
 
 
-def _pairs(spans: Sequence[Span]) -> dict[int, int]:
+def _pairs(spans: Sequence[PlaceholderSpan]) -> dict[int, int]:
     """Return the closing tag of each opening tag that has one, both by their places among the spans."""
+    return partners(map(_name, spans))
+
+
+def _name(span: Span) -> tuple[str, bool] | None:
+    """Return the name of a tag that has a partner, and whether it closes; None for all else."""
+    tag = _TAG.match(span.text) if span.kind == "tag" else None
+    if tag is None or not tag["name"] or span.text.endswith("/>") or tag["name"].lower() in _VOID:
+        return None
+    return tag["name"], bool(tag["close"])
+
+
+def partners(names: Iterable[tuple[str, bool] | None]) -> dict[int, int]:
+    """Return the closing tag of each opening tag that has one, both by their places.
+
+    Args:
+        names: the name of each tag, and whether it closes; None for what has no partner.
+    """
     found: dict[int, int] = {}
     opened: list[tuple[int, str]] = []
     counts: Counter[str] = Counter()
-    for place, span in enumerate(spans):
-        tag = _TAG.match(span.text) if span.kind == "tag" else None
-        if tag is None or not tag["name"] or span.text.endswith("/>") or tag["name"].lower() in _VOID:
+    for place, named in enumerate(names):
+        if named is None:
             continue
-        name = tag["name"]
-        if not tag["close"]:
+        name, closes = named
+        if not closes:
             opened.append((place, name))
             counts[name] += 1
         elif counts[name]:
@@ -207,7 +223,7 @@ def _pairs(spans: Sequence[Span]) -> dict[int, int]:
     return found
 
 
-def _missing(left: Iterable[Span], text: str) -> list[str]:
+def _missing(left: Iterable[PlaceholderSpan], text: str) -> list[str]:
     """Return the texts of spans that a text has too few of."""
     wanted = Counter(span.text for span in left)
     if not wanted:

@@ -24,7 +24,6 @@ _DATE = regex.compile(r"(?<!\d)\d{4}(?:\.\s?\d{1,2}){0,2}\Z")
 _WHOLE_DATE = regex.compile(r"(?<!\d)\d{4}(?:\.\s?\d{1,2}){2}\Z")
 _CJK = r"[\p{Hangul}\p{Han}\p{Hiragana}\p{Katakana}ー]"
 _CJK_BEFORE, _CJK_AFTER = regex.compile(rf"{_CJK}\Z"), regex.compile(rf"[「『“‘《（]?{_CJK}")
-_CJK_MARK = regex.compile(r"[。！？｡．‼⁇⁈⁉]")
 _ELLIPSIS = regex.compile(r"[…‥]++|\.\.++")
 _QUOTED = regex.compile(r"[\"'”’»«“‘」』]")
 _INTRODUCED = regex.compile(r"[:：]\s?[\"“„«「][^\"“„«「]*+\Z")

@@ -58,7 +58,7 @@ _LITERAL = re.compile(rf"<(?=\\*{_SHAPE})")
 _ESCAPED = re.compile(rf"<\\(?=\\*{_SHAPE})")
 
 
-class Kind(Enum):
+class SymbolKind(Enum):
     """The use of a symbol."""
 
     LANGUAGE = "language"
@@ -100,25 +100,25 @@ def is_symbol(text: str) -> bool:
     return _SYMBOL.fullmatch(text) is not None
 
 
-def kind(symbol: str) -> Kind:
+def kind(symbol: str) -> SymbolKind:
     """Return the use of a symbol."""
     assert is_symbol(symbol)
     match symbol[1:3]:
         case start if start[0] == "2":
-            return Kind.LANGUAGE
+            return SymbolKind.LANGUAGE
         case "do":
-            return Kind.DOMAIN
+            return SymbolKind.DOMAIN
         case "bt" | "co":
-            return Kind.ORIGIN
+            return SymbolKind.ORIGIN
         case "ph":
-            return Kind.PLACEHOLDER
+            return SymbolKind.PLACEHOLDER
         case "/g":
-            return Kind.CLOSING
+            return SymbolKind.CLOSING
         case start if start[0] == "g":
-            return Kind.OPENING
+            return SymbolKind.OPENING
         case start if start[0] == "x":
-            return Kind.STANDALONE
-    return Kind.TERM
+            return SymbolKind.STANDALONE
+    return SymbolKind.TERM
 
 
 def chosen(names: Iterable[str]) -> tuple[str, ...]:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Self
 
 from multihead.errors import UserError
-from multihead.text.symbols import Kind, domain, is_symbol, kind, language
+from multihead.text.symbols import SymbolKind, domain, is_symbol, kind, language
 from multihead.text.tokenizer import Piece, Tokenizer
 
-OF_A_SOURCE = (Kind.DOMAIN, Kind.ORIGIN)
+OF_A_SOURCE = (SymbolKind.DOMAIN, SymbolKind.ORIGIN)
 """Kinds of symbols that may follow the language tag."""
 
 

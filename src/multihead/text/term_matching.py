@@ -28,7 +28,7 @@ _FREE = regex.compile(r"[\p{Han}\p{Hiragana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}_]")
 
 
-class Found(NamedTuple):
+class FormOccurrence(NamedTuple):
     """A form in a text, ``text[start:end]``, and its number."""
 
     start: int
@@ -54,7 +54,7 @@ class Matcher:
                     node = node.setdefault(_folded(letter), {})
                 self._ends.setdefault(id(node), []).append(number)
 
-    def find(self, text: str) -> Iterator[Found]:
+    def find(self, text: str) -> Iterator[FormOccurrence]:
         """Yield the forms in a text, the longest at each place; none overlaps another."""
         place = 0
         while place < len(text):
@@ -63,7 +63,7 @@ class Matcher:
                 yield found
             place = found.end if found else place + 1
 
-    def _at(self, text: str, start: int) -> Found | None:
+    def _at(self, text: str, start: int) -> FormOccurrence | None:
         node, best, place = self._root, None, start
         while place < len(text):
             space = text[place].isspace()
@@ -77,12 +77,12 @@ class Matcher:
                 best = self._allowed(text[start:place], self._ends[id(node)], start, place) or best
         return best
 
-    def _allowed(self, found: str, numbers: list[int], start: int, end: int) -> Found | None:
+    def _allowed(self, found: str, numbers: list[int], start: int, end: int) -> FormOccurrence | None:
         """Return the form whose case allows a text, one that is written the same if there is one."""
         found = " ".join(unicodedata.normalize("NFC", found).split())
         fitting = [number for number in numbers if _fits(found, *self._forms[number])]
         same = [number for number in fitting if self._forms[number][0] == found]
-        return Found(start, end, (same or fitting)[0]) if fitting else None
+        return FormOccurrence(start, end, (same or fitting)[0]) if fitting else None
 
 
 def _folded(letter: str) -> str:

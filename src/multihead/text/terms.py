@@ -46,7 +46,7 @@ class Term:
     place: str
 
 
-class Match(NamedTuple):
+class TermMatch(NamedTuple):
     """A term in a text, ``text[start:end]``."""
 
     start: int
@@ -85,11 +85,11 @@ class Glossary:
             raise UserError("no terms", place=str(path), remedy="Write source, tab, target on a line.")
         return cls(terms)
 
-    def find(self, text: str) -> list[Match]:
+    def find(self, text: str) -> list[TermMatch]:
         """Return the terms in a text in order: leftmost and longest first, none inside another."""
-        return [Match(start, end, self._found[number]) for start, end, number in self._matcher.find(text)]
+        return [TermMatch(start, end, self._found[number]) for start, end, number in self._matcher.find(text)]
 
-    def placed(self, matches: Sequence[Match], translation: str) -> list[tuple[int, int] | None]:
+    def placed(self, matches: Sequence[TermMatch], translation: str) -> list[tuple[int, int] | None]:
         """Return the place of each match's term in a translation, ``translation[start:end]``, or None.
 
         Each form in the translation counts for one match.
@@ -104,7 +104,7 @@ class Glossary:
                     break
         return found
 
-    def missing(self, matches: Sequence[Match], translation: str) -> list[Term]:
+    def missing(self, matches: Sequence[TermMatch], translation: str) -> list[Term]:
         """Return the terms matched in a source that its translation has not, once for each match too many."""
         places = self.placed(matches, translation)
         return [match.term for match, place in zip(matches, places, strict=True) if place is None]

@@ -17,12 +17,12 @@ from multihead.run.model_file import check_names
 from multihead.run.numbers import check_numbers
 from multihead.training.longer import EARLIER
 from multihead.training.model_selection import WORST, Load, Weights, is_better
-from multihead.training.progress import PATIENCE, Progress
+from multihead.training.progress import PATIENCE, TrainingProgress
 
 LOG = logging.getLogger(__name__)
 
 
-class Kept(NamedTuple):
+class CheckpointSelection(NamedTuple):
     """The checkpoints from which the final weights are selected.
 
     Attributes:
@@ -38,7 +38,7 @@ class Kept(NamedTuple):
     damaged: list[str]
 
 
-class Checkpoints:
+class ScheduledCheckpoints:
     """The scheduled checkpoints of a run.
 
     Args:
@@ -50,7 +50,7 @@ class Checkpoints:
     def __init__(self, run: Run, validation: ValidationSchedule, averaged: int) -> None:
         self.run, self.validation, self.averaged = run, validation, averaged
 
-    def add(self, progress: Progress, weights: Weights, metrics: dict[str, float]) -> bool:
+    def add(self, progress: TrainingProgress, weights: Weights, metrics: dict[str, float]) -> bool:
         """Save a scheduled checkpoint, and update best value, patience and early stopping in ``progress``.
 
         Returns:
@@ -81,7 +81,7 @@ class Checkpoints:
         progress.scheduled = [*progress.scheduled, step][-self.averaged - 1 :]
         return better
 
-    def _improved(self, progress: Progress, loss: float | None, *, better: bool) -> bool:
+    def _improved(self, progress: TrainingProgress, loss: float | None, *, better: bool) -> bool:
         """Return whether a validation is an improvement for patience; record the lowest loss."""
         lower = loss is not None and (
             progress.lowest_loss is None or is_better(loss, progress.lowest_loss, "loss")
@@ -90,14 +90,16 @@ class Checkpoints:
             progress.lowest_loss = loss
         return better or (lower and self.validation.patience_loss)
 
-    def clear(self, progress: Progress) -> None:
+    def clear(self, progress: TrainingProgress) -> None:
         """Remove the checkpoints that ``progress`` does not list. Call it only after saving ``progress``."""
         listed = {numbered(SCHEDULED, step) for step in progress.scheduled}
         for name in self.run.checkpoints():
             if name.startswith(SCHEDULED) and name not in listed:
                 self.run.remove(name)
 
-    def whole(self, progress: Progress, like: Weights, buffers: Collection[str] = ()) -> Kept:
+    def whole(
+        self, progress: TrainingProgress, like: Weights, buffers: Collection[str] = ()
+    ) -> CheckpointSelection:
         """Return loaders of the best and the last scheduled weights that are intact.
 
         A damaged checkpoint is left out with a logged warning, so that training can still finish.
@@ -113,9 +115,11 @@ class Checkpoints:
         damaged = [name for name in names if not self._is_whole(name, like, progress, buffers)]
         loads = {name: partial(self._load, name) for name in names if name not in damaged}
         kept: list[Load] = [loads[name] for name in scheduled if name in loads]
-        return Kept(loads.get(BEST), kept, loads.get(EARLIER), damaged)
+        return CheckpointSelection(loads.get(BEST), kept, loads.get(EARLIER), damaged)
 
-    def _is_whole(self, name: str, like: Weights, progress: Progress, buffers: Collection[str]) -> bool:
+    def _is_whole(
+        self, name: str, like: Weights, progress: TrainingProgress, buffers: Collection[str]
+    ) -> bool:
         place = self.run.path_of(name)
         try:
             weights, meta = self.run.load_tensors(name)

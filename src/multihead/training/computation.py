@@ -45,7 +45,7 @@ def computation(
     }
 
 
-def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+def changed_conditions(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     """Yield a description of each condition that has changed since a checkpoint was written.
 
     Conditions that an earlier version did not record count as unchanged.

@@ -17,13 +17,13 @@ from multihead.system import parallel
 from multihead.training import optimizers
 from multihead.training.full_sharding import FullSharding, refuse_model
 from multihead.training.optimizer_state import PREFIX, OptimizerState
-from multihead.training.progress import Progress
+from multihead.training.progress import TrainingProgress
 from multihead.training.same_weights import refuse_other_shapes
-from multihead.training.state import COMPUTATION, EMA, MODEL, OPTIMIZER, State, with_prefix
+from multihead.training.state import COMPUTATION, EMA, MODEL, OPTIMIZER, TrainingState, with_prefix
 
 
-class DividedState(State):
-    """A model in training whose weights, moments and moving average are divided; see :class:`State`.
+class DividedState(TrainingState):
+    """A model in training whose weights, moments and moving average are divided; see :class:`TrainingState`.
 
     :meth:`share` divides them; before it, the model is whole.
     """
@@ -44,7 +44,7 @@ class DividedState(State):
         shared = parallel.share_tensors(weights)
         if not parallel.first():
             self.model.load_state_dict(with_prefix(MODEL, shared))
-            self.progress = Progress.from_dict(
+            self.progress = TrainingProgress.from_dict(
                 {key: value for key, value in meta.items() if key not in (COMPUTATION, OPTIMIZER)}
             )
         self.full = full = FullSharding(self.model, self.device)
@@ -65,22 +65,22 @@ class DividedState(State):
         self._optimizer_state.load(parallel.share_tensors(moments, keep), meta[OPTIMIZER])
 
     def save(self, run: Run) -> None:
-        """See :meth:`State.save`; all processes call it together."""
+        """See :meth:`TrainingState.save`; all processes call it together."""
         with self.whole():
             super().save(run)
 
     @contextmanager
     def whole(self) -> Iterator[nn.Module]:
-        """See :meth:`State.whole`."""
+        """See :meth:`TrainingState.whole`."""
         with self.full.whole() as model:
             yield model
 
     def average(self) -> Mapping[str, Tensor] | None:
-        """See :meth:`State.average`."""
+        """See :meth:`TrainingState.average`."""
         return self._collected(self.ema.weights, self._divided) if self.ema else None
 
     def contents(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """See :meth:`State.contents`; inside :meth:`whole` only, whose end frees the weights."""
+        """See :meth:`TrainingState.contents`; inside :meth:`whole` only, whose end frees the weights."""
         with self.whole() as model:
             tensors = {MODEL + name: weight for name, weight in model.state_dict().items()}
         moments = self._optimizer_state.tensors()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from multihead.errors import UserError
 from multihead.recipe.settings import OptimisationSettings
-from multihead.training.progress import PATIENCE, Progress
+from multihead.training.progress import PATIENCE, TrainingProgress
 from multihead.training.schedules import Cooldown, cooldown_after, latest_cooldown
 
 CANDIDATES = 3
@@ -85,7 +85,7 @@ class TimeLimit:
 
 
 class Ending:
-    """Plans the end of a training. All decisions are recorded in ``Progress``, so that a resume repeats them.
+    """Plans the end of a training. Decisions are recorded in ``TrainingProgress``, so a resume repeats them.
 
     Args:
         settings: training settings.
@@ -93,7 +93,7 @@ class Ending:
         limit: the time limit.
     """
 
-    def __init__(self, settings: OptimisationSettings, progress: Progress, limit: TimeLimit) -> None:
+    def __init__(self, settings: OptimisationSettings, progress: TrainingProgress, limit: TimeLimit) -> None:
         self.settings, self.progress, self.limit = settings, progress, limit
         self._first_step, self._began = progress.step, limit.clock()
 

@@ -9,10 +9,10 @@ from torch import nn
 
 from multihead.recipe.settings import OptimisationSettings, ValidationSchedule
 from multihead.run import Run
-from multihead.training.checkpoints import Checkpoints
+from multihead.training.checkpoints import ScheduledCheckpoints
 from multihead.training.longer import EARLIER
 from multihead.training.model_selection import Weights, candidate_weights, select_best
-from multihead.training.progress import Progress
+from multihead.training.progress import TrainingProgress
 
 LOG = logging.getLogger(__name__)
 
@@ -33,15 +33,15 @@ class FinalSelection:
     run: Run
     settings: OptimisationSettings
     validation: ValidationSchedule
-    checkpoints: Checkpoints
+    checkpoints: ScheduledCheckpoints
 
-    def end(self, progress: Progress) -> dict[str, Any] | None:
+    def end(self, progress: TrainingProgress) -> dict[str, Any] | None:
         """Return the logged end of a run of as many steps, None if there is none."""
         events = self.run.metrics()
         ends = (e for e in events if e.get("event") == "end" and e["step"] == progress.step)
         return next(ends, None)
 
-    def whole_end(self, progress: Progress) -> dict[str, Any] | None:
+    def whole_end(self, progress: TrainingProgress) -> dict[str, Any] | None:
         """Return the logged end if the model that was selected is there and whole; None otherwise."""
         if not (event := self.end(progress)):
             return None
@@ -51,7 +51,11 @@ class FinalSelection:
         return event
 
     def select(
-        self, model: nn.Module, average: Weights | None, progress: Progress, validate: Callable[[], Metrics]
+        self,
+        model: nn.Module,
+        average: Weights | None,
+        progress: TrainingProgress,
+        validate: Callable[[], Metrics],
     ) -> tuple[str, Metrics]:
         """Select among the undamaged checkpoints, save the run's model, and log the end.
 

@@ -13,7 +13,7 @@ from multihead.run import Run, tensors
 from multihead.run.checkpoints import BEST, SCHEDULED, STATE, numbered
 from multihead.run.names import WEIGHTS
 from multihead.training.ending import BOUND, TIME, TIME_UP
-from multihead.training.progress import Progress
+from multihead.training.progress import TrainingProgress
 
 EARLIER = "earlier"
 """Checkpoint of the model that was selected before the training was made longer."""
@@ -55,7 +55,7 @@ def go_back(run: Run, before: OptimisationSettings, now: OptimisationSettings) -
     return True
 
 
-def reopen(run: Run, progress: Progress) -> None:
+def reopen(run: Run, progress: TrainingProgress) -> None:
     """Forget the cool-down in a restored progress, and what it has replaced; patience counts anew."""
     progress.cooldown, progress.ending, progress.stopped = (0, 0), "", ""
     progress.without_gain, progress.gain_step = 0, progress.step

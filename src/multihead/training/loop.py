@@ -5,7 +5,6 @@ state and ends with the same bytes as an uninterrupted run. Batch order and all 
 of (seed, step), so only weights, optimiser moments and a position are saved.
 """
 
-import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -16,12 +15,12 @@ import torch
 from torch import nn
 
 from multihead.batch import Batch
-from multihead.data.stream import Position, Stream
+from multihead.data.stream import Stream, StreamPosition
 from multihead.recipe.settings import FirstStage, OptimisationSettings, ValidationSchedule
 from multihead.run import Run
 from multihead.system import hardware, parallel
 from multihead.training import optimizers
-from multihead.training.checkpoints import Checkpoints
+from multihead.training.checkpoints import ScheduledCheckpoints
 from multihead.training.ending import Clock, Ending, TimeLimit
 from multihead.training.final import FinalSelection
 from multihead.training.interrupt import Abandoned, Interrupt, interruptible
@@ -30,7 +29,7 @@ from multihead.training.metrics import IntervalMetrics
 from multihead.training.model_selection import Weights
 from multihead.training.outcome import Observer, Outcome, Validation
 from multihead.training.prefetch import prefetched
-from multihead.training.progress import Progress
+from multihead.training.progress import TrainingProgress
 from multihead.training.recovery import Recovery
 from multihead.training.same_weights import refuse_other_weights
 from multihead.training.schedules import staged_rate
@@ -38,9 +37,7 @@ from multihead.training.several import make_state, make_updater_of
 from multihead.training.shards import Shards
 from multihead.training.unsaved import Unsaved
 
-LOG = logging.getLogger(__name__)
-
-Group = list[tuple[Batch, Position]]
+Group = list[tuple[Batch, StreamPosition]]
 """The micro-batches of one update, each with the position that follows it."""
 
 
@@ -68,7 +65,7 @@ class Training:
         *,
         run: Run,
         model: nn.Module,
-        stream: Callable[[Position], Stream[Batch]],
+        stream: Callable[[StreamPosition], Stream[Batch]],
         validate: Callable[[nn.Module, int], Validation],
         observer: Observer,
         settings: OptimisationSettings,
@@ -96,7 +93,7 @@ class Training:
             model, self.state.optimizer, settings, device, self.shards, self.state.sharded
         )
         self.recovery = Recovery(updater, self.state, settings, run.log)
-        self.checkpoints = Checkpoints(run, validation, settings.average)
+        self.checkpoints = ScheduledCheckpoints(run, validation, settings.average)
         self.final = FinalSelection(run, settings, validation, self.checkpoints)
         # A crash may have left checkpoints that were due for removal.
         self.checkpoints.clear(self.progress)
@@ -108,7 +105,7 @@ class Training:
         self._interrupt = Interrupt()
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> TrainingProgress:
         """Progress so far."""
         return self.state.progress
 
@@ -138,7 +135,7 @@ class Training:
                 return Outcome("interrupted", self.progress, signal=self._interrupt.number)
 
     def _fit(
-        self, interrupt: Interrupt, batches: Iterator[tuple[Batch, Position]], stream: Stream[Batch]
+        self, interrupt: Interrupt, batches: Iterator[tuple[Batch, StreamPosition]], stream: Stream[Batch]
     ) -> Outcome:
         if self.progress.unvalidated:
             self._checkpoint()

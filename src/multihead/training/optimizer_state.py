@@ -20,8 +20,6 @@ SCHEDULED = ("params", "lr")
 Plain = bool | int | float | str | None
 """Values that JSON holds exactly."""
 
-Group = dict[str, Any]
-
 COMPLETE = ({"step", "exp_avg", "exp_avg_sq"}, {"momentum"})
 """Entries of a parameter under Adam or AdamW, and under Muon."""
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from multihead.training.progress import Progress
+from multihead.training.progress import TrainingProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Outcome:
     """
 
     status: Literal["finished", "interrupted"]
-    progress: Progress
+    progress: TrainingProgress
     weights: str = ""
     metrics: dict[str, float] | None = None
     signal: int = 0

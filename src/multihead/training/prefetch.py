@@ -8,14 +8,14 @@ import torch
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from multihead.batch import Batch
-from multihead.data.stream import Position, Stream
+from multihead.data.stream import Stream, StreamPosition
 from multihead.system.cores import usable_cores
 
 MAX_WORKERS = 16
 PREFETCH_FACTOR = 4
 """Batches that each worker keeps ready."""
 
-Item = tuple[Batch, Position]
+Item = tuple[Batch, StreamPosition]
 
 
 class _Sharded(IterableDataset[Item]):

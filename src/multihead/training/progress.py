@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from multihead.data.stream import Position
+from multihead.data.stream import StreamPosition
 from multihead.training.metrics import IntervalMetrics
 
 PATIENCE = "early stopping"
@@ -12,7 +12,7 @@ PATIENCE = "early stopping"
 
 
 @dataclass
-class Progress:
+class TrainingProgress:
     """The state of a training run besides its tensors.
 
     Attributes:
@@ -38,7 +38,7 @@ class Progress:
     """
 
     step: int = 0
-    position: Position = field(default_factory=Position)
+    position: StreamPosition = field(default_factory=StreamPosition)
     tokens: int = 0
     seconds: float = 0.0
     best: float | None = None
@@ -62,7 +62,7 @@ class Progress:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, saved: Mapping[str, Any]) -> "Progress":
+    def from_dict(cls, saved: Mapping[str, Any]) -> "TrainingProgress":
         """Return the progress from the JSON object of :meth:`to_dict`.
 
         Raises:
@@ -72,7 +72,7 @@ class Progress:
         unlogged = rest.pop("unlogged", rest.pop("untold", {}))  # "untold", or nothing: earlier versions
         try:
             metrics = IntervalMetrics.from_dict(unlogged)
-            found = cls(**{**rest, "position": Position(**rest["position"]), "unlogged": metrics})
+            found = cls(**{**rest, "position": StreamPosition(**rest["position"]), "unlogged": metrics})
             found.scheduled = list(found.scheduled)
             first, last = found.cooldown
             found.cooldown = (first, last)

@@ -13,13 +13,13 @@ from typing import Any
 import torch
 
 from multihead.batch import Batch
-from multihead.data.stream import Position, Stream
+from multihead.data.stream import Stream, StreamPosition
 from multihead.errors import UserError
 from multihead.recipe.settings import OptimisationSettings
 from multihead.system import hardware, parallel
 from multihead.training.splitting import rows, split
-from multihead.training.state import State
-from multihead.training.update import NotFiniteError, Updater, UpdateStats
+from multihead.training.state import TrainingState
+from multihead.training.update import NotFiniteUpdateError, Updater, UpdateStats
 
 MAX_NAMED = 8
 """Examples of a batch that an error names."""
@@ -42,7 +42,7 @@ class Recovery:
     def __init__(
         self,
         updater: Updater,
-        state: State,
+        state: TrainingState,
         settings: OptimisationSettings,
         log: Callable[[Mapping[str, Any]], None],
     ) -> None:
@@ -63,7 +63,7 @@ class Recovery:
         while True:
             try:
                 return self.updater.update(step, batches)
-            except NotFiniteError as error:
+            except NotFiniteUpdateError as error:
                 self.updater.forget()
                 self._skip(error, step, self._names(step, batches))
                 return []
@@ -82,12 +82,12 @@ class Recovery:
         """
         try:
             return self.updater.synchronize()
-        except NotFiniteError as error:
+        except NotFiniteUpdateError as error:
             raise _diverged(error, self._names(error.step, ())) from None
 
     # --- a gradient that is not finite --------------------------------------------------------------
 
-    def _skip(self, error: NotFiniteError, step: int, names: list[str]) -> None:
+    def _skip(self, error: NotFiniteUpdateError, step: int, names: list[str]) -> None:
         progress = self.state.progress
         if error.step != step or progress.skipped >= self.settings.skip_bad:
             raise _diverged(error, names) from None
@@ -158,7 +158,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     )
 
 
-def _diverged(error: NotFiniteError, names: list[str]) -> UserError:
+def _diverged(error: NotFiniteUpdateError, names: list[str]) -> UserError:
     batch = f"; its batch: {', '.join(names)}" if names else ""
     remedy = (
         "Check these lines: --training.skip_bad 5 skips up to five such batches. If the loss rose before, "
@@ -167,7 +167,7 @@ def _diverged(error: NotFiniteError, names: list[str]) -> UserError:
     return UserError(f"{error.fact}{batch}", remedy=remedy if names else error.remedy)
 
 
-def _named(stream: Stream[Batch], position: Position, count: int) -> list[list[str]]:
+def _named(stream: Stream[Batch], position: StreamPosition, count: int) -> list[list[str]]:
     """Return the names of the examples of each of the ``count`` batches from a position on."""
     found: list[list[str]] = []
     epoch, first = position.epoch, position.batch

@@ -95,7 +95,7 @@ class Reduction:
         if number == 0:
             self._seen.zero_()
         present = [float(parameter.grad is not None) for parameter in self.parameters]
-        rows = parallel.agree([*present, *terms])[:computed]
+        rows = parallel.gather_numbers([*present, *terms])[:computed]
         there = torch.tensor([row[: len(present)] for row in rows]).bool()
         if self.ordered:
             for bucket in self._buckets:

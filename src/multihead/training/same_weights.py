@@ -17,7 +17,7 @@ def refuse_other_shapes(model: nn.Module) -> None:
     Raises:
         UserError: a layer has other weights than in the first process.
     """
-    parallel.compare(
+    parallel.require_equal_facts(
         {f"the shape of {name}": [*weight.shape] for name, weight in model.state_dict().items()}, LIKE_ONE
     )
 
@@ -45,13 +45,13 @@ def refuse_other_weights(model: nn.Module, step: int) -> None:
             for name, _ in model.named_buffers(remove_duplicate=False)
             if name in weights
         }
-        parallel.compare(
+        parallel.require_equal_facts(
             {f"the buffer {name}": weights_hash({name: buffer})[:16] for name, buffer in buffers.items()},
             LIKE_ONE,
         )
         if any(hasattr(weight, "to_local") for weight in weights.values()):
             return
-        parallel.compare(
+        parallel.require_equal_facts(
             {f"the weights after update {step}": weights_hash(weights)[:16]},
             "The same command resumes from the last saved state. If it happens again, compare the machines: "
             "processors, kernels (`multihead doctor`), memory.",

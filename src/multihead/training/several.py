@@ -15,7 +15,7 @@ from multihead.training.cuda_graphs import make_updater
 from multihead.training.reduction import Reduction
 from multihead.training.sharded_optimizer import ShardedOptimizer
 from multihead.training.shards import Shards
-from multihead.training.state import State
+from multihead.training.state import TrainingState
 from multihead.training.update import Updater, UpdateStats, check_finite
 
 
@@ -81,12 +81,12 @@ class SharedUpdater(Updater):
         return [UpdateStats({name: value.item() for name, value in sums.items()}, counts, norm)]
 
 
-def make_state(model: nn.Module, settings: OptimisationSettings, device: torch.device) -> State:
-    """Return the state of a training, before it is restored and shared; see :class:`State`."""
+def make_state(model: nn.Module, settings: OptimisationSettings, device: torch.device) -> TrainingState:
+    """Return the state of a training, before it is restored and shared; see :class:`TrainingState`."""
     divides = settings.shard_weights and parallel.world() > 1
     # FSDP2 takes as long to import as everything else.
-    kind = import_module("multihead.training.divided_state").DividedState if divides else State
-    found: State = kind(model, settings, device)
+    kind = import_module("multihead.training.divided_state").DividedState if divides else TrainingState
+    found: TrainingState = kind(model, settings, device)
     return found
 
 

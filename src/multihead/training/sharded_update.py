@@ -47,7 +47,7 @@ class FullyShardedUpdater(Updater):
             own += [value.item() for value, _ in terms.values()]
             per = {name: count for name, (_, count) in terms.items()}
             kinds = {name: value.dtype for name, (value, _) in terms.items()}
-        rows = parallel.agree(own)
+        rows = parallel.gather_numbers(own)
         sums: dict[str, Tensor] = {}
         for shard in range(self.shards.count):
             first = shard // parallel.world() * len(per)
@@ -66,7 +66,7 @@ class FullyShardedUpdater(Updater):
         """Clip the gradients; return the norm of the whole gradient before clipping."""
         grads = [local(p.grad) for p in self.model.parameters() if p.grad is not None]
         squares = torch.stack([norm.double() ** 2 for norm in torch._foreach_norm(grads)]).sum()
-        norm = math.sqrt(sum(row[0] for row in parallel.agree([squares.item()])))
+        norm = math.sqrt(sum(row[0] for row in parallel.gather_numbers([squares.item()])))
         limit = self.settings.clip_norm
         if limit and norm > limit:
             torch._foreach_mul_(grads, limit / (norm + 1e-6))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from multihead.batch import Batch
 from multihead.data.plan import Indices
-from multihead.data.stream import Position, Stream
+from multihead.data.stream import Stream, StreamPosition
 from multihead.errors import UserError
 from multihead.recipe.settings import OptimisationSettings
 from multihead.system import parallel
@@ -65,7 +65,7 @@ class Shards:
     def agree(self, *, stop: bool = False, counted: Sequence[float] = ()) -> list[list[float]]:
         """Exchange a few numbers: stop flags, the first process's clocks and wishes, and ``counted``."""
         own = [float(stop), float(self._asking()), *(clock() for clock, _ in self._clocks), *counted]
-        rows = parallel.agree(own)
+        rows = parallel.gather_numbers(own)
         self._asked = bool(rows[0][1])
         for (_, reading), seconds in zip(self._clocks, rows[0][2:], strict=False):
             reading[0] = seconds
@@ -100,14 +100,14 @@ class Shards:
 
     def of(self, stream: Stream[Batch]) -> Stream[Batch]:
         """Return the part of a stream that this process makes."""
-        return stream if self.world == 1 else _Part(stream, self)
+        return stream if self.world == 1 else _StreamShare(stream, self)
 
-    def after(self, stream: Stream[Batch], position: Position) -> Position:
+    def after(self, stream: Stream[Batch], position: StreamPosition) -> StreamPosition:
         """Return the position after an update that starts at a position."""
         epoch, batch = position.epoch, position.batch + self.count
         while batch >= (length := self.length(stream, epoch)):
             epoch, batch = epoch + 1, batch - length
-        return Position(epoch, batch)
+        return StreamPosition(epoch, batch)
 
     def length(self, stream: Stream[Batch], epoch: int) -> int:
         """Return the number of batches in an epoch."""
@@ -159,7 +159,7 @@ def refuse_settings(settings: OptimisationSettings) -> None:
         )
 
 
-class _Part(Stream[Batch]):
+class _StreamShare(Stream[Batch]):
     """The batches of a stream that one process makes; the others are skipped without being made."""
 
     def __init__(self, stream: Stream[Batch], shards: Shards) -> None:
@@ -174,7 +174,7 @@ class _Part(Stream[Batch]):
         """See :meth:`Stream.batch`."""
         return self.stream.batch(indices, epoch)
 
-    def shard(self, index: int, count: int) -> Iterator[tuple[Batch, Position]]:
+    def shard(self, index: int, count: int) -> Iterator[tuple[Batch, StreamPosition]]:
         """Yield every ``count``-th of this process's batches, starting with number ``index``."""
         position, shards = self.position, self.shards
         number = made = 0
@@ -182,7 +182,11 @@ class _Part(Stream[Batch]):
             batches, epoch = self.stream.planned(position.epoch), position.epoch
             shards.note(epoch, len(batches))
             for place in range(position.batch, len(batches)):
-                position = Position(epoch + 1) if place + 1 == len(batches) else Position(epoch, place + 1)
+                position = (
+                    StreamPosition(epoch + 1)
+                    if place + 1 == len(batches)
+                    else StreamPosition(epoch, place + 1)
+                )
                 mine = number % shards.count in shards.own
                 number += 1
                 if mine and made % count == index:

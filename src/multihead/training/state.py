@@ -16,20 +16,20 @@ from multihead.run.numbers import check_numbers
 from multihead.system import parallel
 from multihead.training import optimizers
 from multihead.training.averaging import MovingAverage
-from multihead.training.computation import KERNELS, computation, differences
+from multihead.training.computation import KERNELS, changed_conditions, computation
 from multihead.training.optimizer_state import PREFIX, OptimizerState, check_shape
-from multihead.training.progress import Progress
+from multihead.training.progress import TrainingProgress
 from multihead.training.same_weights import refuse_other_shapes
 from multihead.training.sharded_optimizer import ShardedOptimizer
 
 MODEL, EMA = "model.", "ema."
 COMPUTATION, OPTIMIZER = "computation", "optimizer"
-"""Keys of a saved state besides those of ``Progress``: its computation, and the optimiser's description."""
+"""Keys of a saved state besides those of ``TrainingProgress``: computation and optimiser."""
 
 LOG = logging.getLogger(__name__)
 
 
-class State:
+class TrainingState:
     """A model in training, with its optimiser, moving average and progress.
 
     Args:
@@ -48,7 +48,7 @@ class State:
         self.optimizer = optimizers.make_optimizer(model, settings)
         self._optimizer_state = OptimizerState(self.optimizer, model)
         self.ema = MovingAverage(model, settings.ema) if settings.ema else None
-        self.progress = Progress()
+        self.progress = TrainingProgress()
         divided = settings.shard_optimizer and parallel.world() > 1
         self.sharded = ShardedOptimizer(model, self.optimizer) if divided else None
 
@@ -126,10 +126,10 @@ class State:
         rest = dict(meta)
         kernels = {KERNELS: rest.pop(KERNELS)} if KERNELS in rest else {}
         computed, optimizer = rest.pop(COMPUTATION, kernels), rest.pop(OPTIMIZER, None)
-        self._load(tensors, Progress.from_dict(rest), optimizer)
+        self._load(tensors, TrainingProgress.from_dict(rest), optimizer)
         self._warn_of_changes(computed)
 
-    def _load(self, tensors: Mapping[str, Tensor], progress: Progress, optimizer: Any) -> None:
+    def _load(self, tensors: Mapping[str, Tensor], progress: TrainingProgress, optimizer: Any) -> None:
         """Load a saved state. Raises ``ValueError``: a tensor is missing, unknown or of another shape."""
         known = {
             prefix + name: weight.shape
@@ -150,7 +150,7 @@ class State:
     def _warn_of_changes(self, before: Any) -> None:
         """Warn where a resumed run cannot end with the same bytes as an uninterrupted one."""
         known = before if isinstance(before, Mapping) else {}
-        if found := list(differences(known, self.computation)):
+        if found := list(changed_conditions(known, self.computation)):
             LOG.warning(
                 "This run was computed with %s. It resumes, but will not end with the same bytes as an "
                 "uninterrupted run.",

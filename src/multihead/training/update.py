@@ -152,7 +152,7 @@ def total_counts(batches: Sequence[Batch]) -> dict[str, int]:
     return {name: max(1, total) for name, total in totals.items()}
 
 
-class NotFiniteError(UserError):
+class NotFiniteUpdateError(UserError):
     """An update whose loss or gradient is not finite; ``step`` is its number."""
 
     def __init__(self, what: str, step: int) -> None:
@@ -164,8 +164,8 @@ class NotFiniteError(UserError):
 
 
 def check_finite(norm: float, step: int, sums: Mapping[str, Tensor] | None = None) -> None:
-    """Raise ``NotFiniteError`` where the gradient's norm, or the sum called "loss", is not finite."""
+    """Raise ``NotFiniteUpdateError`` where the gradient's norm, or the sum called "loss", is not finite."""
     if not norm < math.inf:
-        raise NotFiniteError("gradient", step)
+        raise NotFiniteUpdateError("gradient", step)
     if sums and not math.isfinite(sums.get("loss", 0.0)):
-        raise NotFiniteError("loss", step)
+        raise NotFiniteUpdateError("loss", step)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from multihead.data.stream import Position
+from multihead.data.stream import StreamPosition
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.run import Run
@@ -18,7 +18,7 @@ from multihead.tasks.base import setup
 from multihead.training import optimizers, space
 from multihead.training.cuda_graphs import make_updater
 from multihead.workflows.new_model import new_model
-from multihead.workflows.train import Observer
+from multihead.workflows.train import TrainObserver
 
 TIMED = 5
 """Updates timed for the estimate, after a warmup with the largest batch."""
@@ -77,7 +77,7 @@ class DryRun:
 
 
 def dry_run(
-    recipe: Recipe[Settings], observer: Observer, *, init: Path | None = None, folder: Path | None = None
+    recipe: Recipe[Settings], observer: TrainObserver, *, init: Path | None = None, folder: Path | None = None
 ) -> DryRun:
     """Prepare the data, make an update with the largest batch, time a few more; write no run folder.
 
@@ -93,7 +93,7 @@ def dry_run(
     observer.on_data(task.summary, task.tokens_per_epoch)
     model = new_model(recipe, device, init_run).train()
     updater = make_updater(model, optimizers.make_optimizer(model, settings), settings, device)
-    stream = task.stream(Position())
+    stream = task.stream(StreamPosition())
     largest = stream.largest()
     updater.update(1, [largest])
     began = time.perf_counter()

@@ -36,7 +36,7 @@ def launch(processes: int, command: Sequence[str], log: Callable[[str], None]) -
     Raises:
         UserError: a process was killed, and again after each new start.
     """
-    os.environ.update(plugins.environment())
+    os.environ.update(plugins.child_environment())
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, usable_cores() // processes)))
     # The agent prints a table and a traceback of its own.
     logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)

@@ -7,7 +7,9 @@ from multihead import run
 from multihead.errors import UserError
 from multihead.recipe import model_kinds, tasks
 from multihead.system import plugins
+from multihead.system.imports import is_installed
 from multihead.system.native_library import Precision
+from multihead.tasks.translation.lines.loading import native_record, needs_pytorch
 from multihead.tasks.translation.text_methods import LoadedNativeTranslator
 
 if TYPE_CHECKING:
@@ -100,12 +102,13 @@ def load(
             names a file that is executed.
         task: the expected task, which also tells a type checker the returned class. None: any.
         engine: "native": a translator by the native kernels alone, on the CPU; PyTorch is not imported,
-            unless a setting needs it (sampling, prefixes). "auto": with PyTorch, by the fastest engine.
+            unless a setting needs it (sampling, prefixes). "auto": with PyTorch, by the fastest engine; as
+            "native" where PyTorch is not installed.
 
     Raises:
         UserError: not a run folder, not trained yet, or trained for another task; several runs that are not
             translators or differ in vocabulary; an unknown precision or engine; a run that the native kernels
-            alone cannot search.
+            alone cannot search, where nothing else is asked for or installed.
     """
     if not runs:
         raise UserError("no run folder was given", remedy='Call multihead.load("runs/NAME").')
@@ -113,6 +116,10 @@ def load(
         return _native(runs, device, precision, task)
     if engine != "auto":
         raise UserError(f"no engine {engine!r}", remedy="Use auto or native.")
+    if not is_installed("torch"):
+        if model_file is not None or native_record(*runs, device=device) is None:
+            raise needs_pytorch(*runs, device=device)
+        return _native(runs, device, precision, task)
     if model_file is not None:
         plugins.name_file(model_file)
     chosen = tasks.get_task(task or run.Run.open(runs[0]).task)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from multihead import recipe as recipes
-from multihead.inspect.page import Page
+from multihead.inspect.page import HtmlPage
 from multihead.inspect.report import RunComparison, compare_page
 from multihead.inspect.report.compared_numbers import to_dict
 from multihead.run import Run
@@ -70,7 +70,7 @@ class ComparedRuns:
     """
 
     def __init__(self, compared: RunComparison) -> None:
-        self.page: Page = compare_page(compared)
+        self.page: HtmlPage = compare_page(compared)
         self.numbers: dict[str, Any] = to_dict(compared)
 
     def _repr_html_(self) -> str:

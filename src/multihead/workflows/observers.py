@@ -17,7 +17,7 @@ from torch import nn
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
-from multihead.workflows.train import Observer
+from multihead.workflows.train import TrainObserver
 
 Numbers = Mapping[str, float]
 
@@ -145,7 +145,7 @@ class Observed:
         recorders: receive the numbers.
     """
 
-    def __init__(self, observer: Observer, recorders: Sequence[Recorder]) -> None:
+    def __init__(self, observer: TrainObserver, recorders: Sequence[Recorder]) -> None:
         self._observer, self._recorders = observer, list(recorders)
 
     def on_preparation(self, stage: str, done: int, total: int | None) -> None:

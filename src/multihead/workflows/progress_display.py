@@ -1,23 +1,26 @@
 """Terminal output of training: progress bars on a terminal, one line per log interval elsewhere."""
 
+import importlib
 import time
 from collections.abc import Mapping, Sequence
 from textwrap import indent
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import torch
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.text import Text
-from torch import nn
 
 from multihead.recipe import Recipe, tasks
 from multihead.recipe.settings import Settings
 from multihead.recipe.values import spelled
-from multihead.system import hardware, plugins
+from multihead.system import plugins
 from multihead.system.terminal import escape_unprintable
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
 
 LINE_SECONDS = 10.0
 """Seconds between two plain lines about one stage of preparation."""
@@ -68,14 +71,19 @@ class ProgressDisplay:
 
     # --- training -----------------------------------------------------------------------------------
 
-    def on_start(self, recipe: Recipe[Settings], model: nn.Module, device: torch.device, step: int) -> None:
+    def on_start(
+        self, recipe: Recipe[Settings], model: "nn.Module", device: "torch.device", step: int
+    ) -> None:
         """Print model size, device and precision, and the step from which training resumes."""
         self._steps, self._unit = recipe.training.steps, tasks.get_task(recipe.task).speed_unit
         self._limited = bool(recipe.training.minutes)
         size = sum(parameter.numel() for parameter in model.parameters())
+        hardware: Any = importlib.import_module(
+            "multihead.system.hardware"
+        )  # here: cleaning needs no PyTorch
         machine = f"{device.type}, {hardware.training_precision(recipe.training.precision, device)}"
         if device.type == "cpu":
-            threads = torch.get_num_threads()
+            threads = importlib.import_module("torch").get_num_threads()
             machine += f", {threads} thread{'s' if threads > 1 else ''}"
         self.console.print(f"{plugins.shown(recipe.kind)}: {size:,} parameters, on {machine}")
         self.began = step

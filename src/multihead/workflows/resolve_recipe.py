@@ -11,14 +11,20 @@ from multihead.run import Run
 from multihead.system.addresses import absolute
 from multihead.tasks.translation.suggest import (
     MUON_RATE_FACTOR,
-    Asked,
+    RequestedSettings,
     measure,
     measure_corpus,
     suggest,
     suggest_settings,
 )
 from multihead.tasks.translation.without_effect import refuse_keys, refuse_without_effect
-from multihead.workflows.suggested_recipe import MOST_STEPS, Files, languages, rereadable, suggested
+from multihead.workflows.suggested_recipe import (
+    MOST_STEPS,
+    Files,
+    languages,
+    refuse_standard_input,
+    suggested,
+)
 
 DURATION_KEYS = ("training.steps", "training.warmup_steps", "validation.every")
 """Settings that depend on the number of updates, which depends on the size of the corpus.
@@ -26,7 +32,7 @@ DURATION_KEYS = ("training.steps", "training.warmup_steps", "validation.every")
 In fine-tuning they are chosen for the new corpus; all others are those of the old run.
 """
 TIMED_KEYS = (
-    *("training.batch_tokens", "training.learning_rate", "training.cooldown", "validation.max_pairs"),
+    *("training.batch_tokens", "training.learning_rate", "training.cooldown", "validation.max_examples"),
     *("tokenizer.dropout", "model.dropout"),
 )
 """Settings that ``--minutes`` decides beside these, by the speed that was measured when the run began."""
@@ -140,10 +146,10 @@ def _fine_tuning(
     schedule = first.training.schedule
     suggested: Mapping[str, object]
     if schedule == "wsd":
-        asked = Asked(schedule=schedule, steps=_steps(first, given) or 0)
-        suggested = suggest(measure(rereadable(first.data)), asked).settings
+        asked = RequestedSettings(schedule=schedule, steps=_steps(first, given) or 0)
+        suggested = suggest(measure(refuse_standard_input(first.data)), asked).settings
     else:
-        suggested = suggest_settings(measure_corpus(rereadable(first.data)), _steps(first, given))
+        suggested = suggest_settings(measure_corpus(refuse_standard_input(first.data)), _steps(first, given))
     duration = {key: suggested[key] for key in DURATION_KEYS} | _existing_duration(run)
     return recipes.load(place, {**overrides, **duration, **given})
 

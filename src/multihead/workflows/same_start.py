@@ -42,7 +42,7 @@ def recipe_of_first(make: Callable[[], Recipe[Settings]]) -> Recipe[Settings]:
         if found["file"]:
             plugins.name_file(found["file"])
         made.append(from_toml(found["recipe"]))
-    parallel.compare({"the model": made[0].kind, "the task": made[0].task}, SAME_CODE)
+    parallel.require_equal_facts({"the model": made[0].kind, "the task": made[0].task}, SAME_CODE)
     return made[0]
 
 
@@ -62,7 +62,9 @@ def refuse_other_commands(arguments: Sequence[str], recipe: str | None) -> None:
     if parallel.world() > 1:
         file = Path(recipe or "")
         content = hashlib.sha256(file.read_bytes()).hexdigest()[:16] if recipe and file.is_file() else ""
-        parallel.compare({"the command": shlex.join(arguments), "the recipe file": content}, SAME_CODE)
+        parallel.require_equal_facts(
+            {"the command": shlex.join(arguments), "the recipe file": content}, SAME_CODE
+        )
 
 
 def refuse_other_machines(settings: OptimisationSettings, device: torch.device) -> None:
@@ -78,7 +80,7 @@ def refuse_other_machines(settings: OptimisationSettings, device: torch.device) 
             "its source code": source_hash(),
             **{_NAMES.get(key, key): value for key, value in computation(settings.precision, device).items()},
         }
-        parallel.compare(facts, SAME_CODE)
+        parallel.require_equal_facts(facts, SAME_CODE)
 
 
 _NAMES = {"kernels": "native kernels", "format": "precision", "torch": "PyTorch"}
@@ -86,7 +88,7 @@ _NAMES = {"kernels": "native kernels", "format": "precision", "torch": "PyTorch"
 
 def refuse_other_data(fingerprint: str) -> None:
     """Compare the data between the processes. Raises ``UserError`` where it differs."""
-    parallel.compare({"the training data": fingerprint[:16]}, SAME_DATA)
+    parallel.require_equal_facts({"the training data": fingerprint[:16]}, SAME_DATA)
 
 
 @cache

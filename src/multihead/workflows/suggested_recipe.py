@@ -9,7 +9,14 @@ from multihead.data import vocabularies
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.recipe.settings import DataSettings, Settings
-from multihead.tasks.translation.suggest import Asked, Suggestion, alternative, measure, suggest, within_time
+from multihead.tasks.translation.suggest import (
+    RequestedSettings,
+    Suggestion,
+    alternative,
+    measure,
+    suggest,
+    within_time,
+)
 from multihead.tasks.translation.suggest.extended import own_defaults, sized_as
 from multihead.tasks.translation.suggest.profile import CorpusProfile
 from multihead.tasks.translation.suggest.sizes import tokens
@@ -53,7 +60,7 @@ def suggested(named: Files, given: Mapping[str, object], duration: Mapping[str, 
         first = recipes.from_toml("", overrides={**overrides, "model.tied": "decoder", **given})
     recipes.refuse_contradictions(first)  # before the corpus is measured
     asked = _asked(first, given)  # likewise: a file may be missing
-    corpus = measure(rereadable(first.data))
+    corpus = measure(refuse_standard_input(first.data))
 
     def recipe_of(found: Suggestion) -> Recipe[Settings]:
         fresh = _fresh(found.settings, first, given)
@@ -123,7 +130,7 @@ def _reserved(
     return {"tokenizer.symbols": (ALL_STANDARD,), **larger}
 
 
-def _asked(first: Recipe[Settings], given: Mapping[str, object]) -> Asked:
+def _asked(first: Recipe[Settings], given: Mapping[str, object]) -> RequestedSettings:
     """Return what decides other settings among those that were given."""
     settings, training = first.tokenizer, first.training
     files = vocabularies.from_files(settings, None)
@@ -135,7 +142,7 @@ def _asked(first: Recipe[Settings], given: Mapping[str, object]) -> Asked:
     if joint is None and getattr(first.model, "tied", "") == "all" and "model.tied" in given:
         joint = True
     target = settings.kinds[1] if "tokenizer.target_kind" in given else ""
-    return Asked(
+    return RequestedSettings(
         model=sized_as(first),
         kind=kind,
         target_kind=target,
@@ -146,7 +153,7 @@ def _asked(first: Recipe[Settings], given: Mapping[str, object]) -> Asked:
     )
 
 
-def rereadable(data: DataSettings) -> DataSettings:
+def refuse_standard_input(data: DataSettings) -> DataSettings:
     """Return the settings. Raises ``UserError`` for standard input, which cannot be read twice."""
     if "-" in (*data.source, *data.target):
         raise UserError(

@@ -37,7 +37,7 @@ from multihead.workflows.same_start import (
 )
 
 
-class Observer(TrainingObserver, Protocol):
+class TrainObserver(TrainingObserver, Protocol):
     """Receives progress events of data preparation and training."""
 
     def on_preparation(self, stage: str, done: int, total: int | None) -> None:
@@ -56,7 +56,7 @@ class Observer(TrainingObserver, Protocol):
 def train(
     recipe: Recipe[Settings],
     folder: Path,
-    observer: Observer,
+    observer: TrainObserver,
     *,
     init: Path | None = None,
     started: float | None = None,
@@ -95,7 +95,7 @@ def train(
 def _train(
     recipe: Recipe[Settings],
     folder: Path,
-    observer: Observer,
+    observer: TrainObserver,
     init: Path | None,
     started: float,
     finish: bool,

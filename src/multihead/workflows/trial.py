@@ -20,7 +20,7 @@ from multihead.recipe.settings import Settings
 from multihead.recipe.values import spelled
 from multihead.run import Run
 from multihead.tasks.translation.lines import Translator
-from multihead.workflows.train import Observer, train
+from multihead.workflows.train import TrainObserver, train
 
 UPDATES = 300
 """Updates of a trial of the suggested recipe; the other's have as many epochs."""
@@ -32,7 +32,7 @@ CHOSEN_BY = ("tokenizer.kind", "tokenizer.target_kind", "tokenizer.joint")
 """Settings in which the recipes may differ by choice; others follow from them."""
 
 
-def settled(recipe: Recipe[Settings], folder: Path, observer: Observer) -> Recipe[Settings]:
+def settled(recipe: Recipe[Settings], folder: Path, observer: TrainObserver) -> Recipe[Settings]:
     """Return the recipe, or its alternative if that is better for the corpus.
 
     A run that exists keeps its choice. Trials are kept beside the run's folder until both have ended, so the
@@ -63,7 +63,7 @@ def settled(recipe: Recipe[Settings], folder: Path, observer: Observer) -> Recip
     return replace(chosen, alternative=None, reasons={**chosen.reasons, **reasons})
 
 
-def differences(recipe: Recipe[Settings]) -> str:
+def typed_differences(recipe: Recipe[Settings]) -> str:
     """Return the choices of the alternative, as they are typed: ``tokenizer.joint false``."""
     assert recipe.alternative is not None
     own, others = _choice(recipe), _choice(recipe.alternative)
@@ -75,7 +75,9 @@ def _choice(recipe: Recipe[Settings]) -> dict[str, object]:
     return {key: values[key] for key in CHOSEN_BY}
 
 
-def _judged(recipe: Recipe[Settings], folder: Path, first: Recipe[Settings], observer: Observer) -> float:
+def _judged(
+    recipe: Recipe[Settings], folder: Path, first: Recipe[Settings], observer: TrainObserver
+) -> float:
     """Train a recipe briefly; return the nats for each character of held-out targets.
 
     Args:
@@ -119,7 +121,7 @@ def _epoch(recipe: Recipe[Settings]) -> float:
 class _Stage:
     """An observer that shows a whole training as one stage of preparation."""
 
-    def __init__(self, observer: Observer, name: str, steps: int) -> None:
+    def __init__(self, observer: TrainObserver, name: str, steps: int) -> None:
         self._observer, self._name, self._steps = observer, name, steps
 
     def on_preparation(self, stage: str, done: int, total: int | None) -> None:

@@ -13,7 +13,7 @@ from multihead.data.images.opening import Form
 from multihead.data.images.store import PictureStore, PictureWriter
 from multihead.data.images.stream import PictureStream
 from multihead.data.store import BrokenStoreError
-from multihead.data.stream import START, Position
+from multihead.data.stream import START, StreamPosition
 from multihead.tasks.pictures.batches import PictureBatches, mixed, sequential_batches
 from multihead.tasks.pictures.settings import AugmentationSettings
 
@@ -31,7 +31,7 @@ def store(tmp_path: Path) -> PictureStore:
 
 
 def stream(
-    store: PictureStore, augmentation: AugmentationSettings, start: Position = START
+    store: PictureStore, augmentation: AugmentationSettings, start: StreamPosition = START
 ) -> PictureStream[PictureBatch]:
     batches = PictureBatches(store, 1, augmentation)
     return PictureStream(len(store), batches.batch, batch_pictures=BATCH, seed=1, position=start)

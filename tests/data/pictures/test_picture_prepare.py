@@ -10,7 +10,7 @@ from PIL import Image
 
 from multihead.data.images.digits import SIZE, draw_digits
 from multihead.errors import UserError
-from multihead.tasks.pictures.prepare import Prepared, prepare
+from multihead.tasks.pictures.prepare import PreparedPictures, prepare
 from multihead.tasks.pictures.settings import DataSettings
 
 N, HEIGHT, WIDTH = 11, 5, 7
@@ -42,7 +42,7 @@ def listing(folder: Path, lines: list[str]) -> str:
     return "list.csv"
 
 
-def prepared(tmp_path: Path, **keys: object) -> Prepared:
+def prepared(tmp_path: Path, **keys: object) -> PreparedPictures:
     data = {"dir": str(tmp_path), "cache": str(tmp_path / "cache"), **keys}
     return prepare(DataSettings.model_validate(data))
 

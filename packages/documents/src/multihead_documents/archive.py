@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote
 
-from multihead.errors import UserError
+from multihead_documents.errors import DocumentError
 from multihead_documents.reading import MAX_BYTES, not_text, read_bytes
 
 MAX_ARCHIVE_BYTES = 256 << 20
@@ -27,7 +27,7 @@ class Archive:
     """An untrusted zip archive.
 
     Raises:
-        UserError: it is no zip archive, damaged, encrypted, or unpacks to more than is allowed.
+        DocumentError: it is no zip archive, damaged, encrypted, or unpacks to more than is allowed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -48,8 +48,8 @@ class Archive:
         if damaged:
             raise self._error(f"{damaged[:80]!r} is damaged")
 
-    def _error(self, fact: str) -> UserError:
-        return UserError(fact, place=str(self.path), remedy="Save it again in the program that made it.")
+    def _error(self, fact: str) -> DocumentError:
+        return DocumentError(fact, place=str(self.path), remedy="Save it again in the program that made it.")
 
     def _check(self) -> None:
         """Check the central directory: counts, sizes, ratios, duplicates, overlaps, encryption."""
@@ -64,7 +64,7 @@ class Archive:
             raise self._error("an archive whose files overlap")
         for member in members:
             if member.flag_bits & 1:
-                raise UserError("encrypted", place=str(self.path), remedy="Save it without a password.")
+                raise DocumentError("encrypted", place=str(self.path), remedy="Save it without a password.")
             if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise self._error(f"{member.filename[:80]!r} is packed in an unusual way")
             if member.file_size > max(1 << 20, MAX_RATIO * member.compress_size):
@@ -87,7 +87,7 @@ class Archive:
         """Return a member's content.
 
         Raises:
-            UserError: it is missing, damaged, or larger than ``largest`` or than its entry says.
+            DocumentError: it is missing, damaged, or larger than ``largest`` or than its entry says.
         """
         if name not in self:
             raise self._error(f"an archive without {name}")

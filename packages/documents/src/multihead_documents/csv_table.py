@@ -1,12 +1,13 @@
 """Tables of values (.csv, .tsv): the cells of the columns that the user names."""
 
+import csv
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from multihead.errors import UserError
-from multihead.text.separators import SAMPLED, separator
+from multihead_documents.errors import DocumentError
 from multihead_documents.markup import Markup
 from multihead_documents.plain_text import one_line
 from multihead_documents.reading import Text
@@ -16,6 +17,10 @@ from multihead_documents.text_document import TextDocument
 
 _SEPARATOR_LINE = re.compile(r"\ufeff?sep=(.)(?:\r\n?|\n)")
 """A first line that Excel writes and reads."""
+_SEPARATORS = ",;\t"
+"""Separators of cells; spreadsheets write semicolons where decimals have commas."""
+_SAMPLED = 50
+"""Lines that decide which of them does."""
 _SHOWN = 12
 """Most columns that an error lists."""
 
@@ -27,6 +32,21 @@ class _Cell(NamedTuple):
     text: str
 
 
+def _separator(sample: Sequence[str]) -> str:
+    """Return the separator by which most rows have the same number of cells, but more than one."""
+    return max(_SEPARATORS, key=lambda mark: _regularity(sample, mark))
+
+
+def _regularity(sample: Sequence[str], mark: str) -> float:
+    try:
+        rows = [row for row in csv.reader((f"{line}\n" for line in sample), delimiter=mark) if row]
+    except csv.Error:
+        return 0.0
+    widths = Counter(map(len, rows))
+    width, count = max(widths.items(), key=lambda item: item[1], default=(0, 0))
+    return count / len(rows) if width > 1 else 0.0
+
+
 class CsvTable(TextDocument):
     """A table of values. Its segments are the cells with letters in some columns; all else is kept.
 
@@ -36,7 +56,8 @@ class CsvTable(TextDocument):
         columns: their names in the first row, which is then kept, or their numbers, from 1.
 
     Raises:
-        UserError: no such column, or none is named; rows of different lengths, or a quote without its end.
+        DocumentError: no such column, or none is named; rows of different lengths; a quote without its
+            end.
     """
 
     kind = "csv"
@@ -47,8 +68,8 @@ class CsvTable(TextDocument):
         self._cells: list[_Cell] = []
         first = _SEPARATOR_LINE.match(text.text)
         start = first.end() if first else len(text.text) - len(text.text.removeprefix("\ufeff"))
-        sample = text.text[start : start + (1 << 16)].splitlines()[:SAMPLED]
-        self._separator = "\t" if self._tabs else first[1] if first else separator(sample)
+        sample = text.text[start : start + (1 << 16)].splitlines()[:_SAMPLED]
+        self._separator = "\t" if self._tabs else first[1] if first else _separator(sample)
         rows = self._rows(start)
         header = next(rows, [])
         wanted = self._wanted(header, columns)
@@ -59,7 +80,7 @@ class CsvTable(TextDocument):
             if len(row) != len(header) and not self._tabs and any(cell.text for cell in row):
                 fact = f'{len(row)} cells between "{self._separator}", but the first row has {len(header)}'
                 remedy = "Quote texts that contain the separator, as spreadsheets do."
-                raise UserError(fact, place=text.place(row[0].span.start), remedy=remedy)
+                raise DocumentError(fact, place=text.place(row[0].span.start), remedy=remedy)
 
     def _rows(self, start: int) -> Iterator[list[_Cell]]:
         """Yield the cells of each row."""
@@ -76,7 +97,9 @@ class CsvTable(TextDocument):
             else:
                 if text.startswith('"', start) and not self._tabs:
                     remedy = "Is a quote missing? Save the table again as CSV, or tab-separated as .tsv."
-                    raise UserError("a quote without its end", place=self._text.place(start), remedy=remedy)
+                    raise DocumentError(
+                        "a quote without its end", place=self._text.place(start), remedy=remedy
+                    )
                 found = plain.match(text, start)
                 assert found
                 row.append(_Cell(Span(start, found.end()), found[0]))
@@ -96,7 +119,7 @@ class CsvTable(TextDocument):
         listed = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
         if not columns:
             remedy = f"Name them, or their numbers: --columns NAME NAME. The first row has: {listed}."
-            raise UserError(
+            raise DocumentError(
                 "which columns are text, a table does not say", place=str(self.path), remedy=remedy
             )
         found: list[int] = []
@@ -107,7 +130,7 @@ class CsvTable(TextDocument):
                 found.append(int(column) - 1)
             else:
                 fact = f'{names.count(column) or "no"} columns are called "{column}"'
-                raise UserError(fact, place=f"{self.path}:1", remedy=f"The first row has: {listed}.")
+                raise DocumentError(fact, place=f"{self.path}:1", remedy=f"The first row has: {listed}.")
         return sorted(set(found))
 
     def _take(self, row: Sequence[_Cell], wanted: Sequence[int]) -> None:

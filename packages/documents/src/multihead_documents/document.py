@@ -1,5 +1,6 @@
 """Base class of documents: read into segments, written back with translations."""
 
+import os
 import re
 import secrets
 from abc import ABC, abstractmethod
@@ -11,8 +12,7 @@ from pathlib import Path
 
 import langcodes
 
-from multihead.errors import UserError
-from multihead.system import disk
+from multihead_documents.errors import DocumentError
 from multihead_documents.markup import Markup, Tag, faults
 from multihead_documents.segment import Segment, Translation
 
@@ -48,7 +48,7 @@ class Document(ABC):
 
         Raises:
             ValueError: unknown segment number; a translation's tags differ from its source's.
-            UserError: a character that the file's encoding cannot represent.
+            DocumentError: a character that the file's encoding cannot represent.
         """
         return self._rendered(
             {number: self._checked(number, target) for number, target in translations.items()}
@@ -72,10 +72,10 @@ class Document(ABC):
         return Translation(storable(Markup.of(*pieces)).strip(), translation.review)
 
     def _add(self, segment: Segment) -> None:
-        """Append a segment. Raises ``UserError`` where there are too many."""
+        """Append a segment. Raises ``DocumentError`` where there are too many."""
         if len(self.segments) >= MAX_SEGMENTS:
             fact = f"more than {MAX_SEGMENTS:,} segments"
-            raise UserError(fact, place=str(self.path), remedy="Split the document.")
+            raise DocumentError(fact, place=str(self.path), remedy="Split the document.")
         if _NO_TEXT.search(segment.source.text) or (segment.target and _NO_TEXT.search(segment.target.text)):
             target = storable(segment.target) if segment.target else None
             segment = replace(segment, source=storable(segment.source), target=target)
@@ -95,7 +95,7 @@ def replace_file(path: Path, data: bytes) -> None:
     """Replace a file atomically; a pipe or device is written to instead.
 
     Raises:
-        UserError: the folder or the disk refuses.
+        DocumentError: the folder or the disk refuses.
     """
     partial: Path | None = None
     try:
@@ -106,11 +106,14 @@ def replace_file(path: Path, data: bytes) -> None:
         partial = path.with_name(f".{path.name[:50]}.{secrets.token_hex(6)}")
         with partial.open("xb") as file:
             file.write(data)
-        disk.sync(partial)
+            file.flush()
+            os.fsync(file.fileno())
         partial.replace(path)
     except OSError as error:
         fact = f"cannot be written ({error.strerror or error})"
-        raise UserError(fact, place=str(path), remedy="Check the folder and the room on the disk.") from None
+        raise DocumentError(
+            fact, place=str(path), remedy="Check the folder and the room on the disk."
+        ) from None
     finally:
         if partial:
             with suppress(OSError):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import AnyStr, NamedTuple
 
-from multihead.errors import UserError
+from multihead_documents.errors import DocumentError
 from multihead_documents.markup import Markup, Piece, Tag
 from multihead_documents.splice import Span
 
@@ -106,11 +106,11 @@ def trimmed(
         size: length of a text in units of spans.
 
     Raises:
-        UserError: more than ``MAX_ITEMS`` items.
+        DocumentError: more than ``MAX_ITEMS`` items.
     """
     if len(items) > MAX_ITEMS:
         fact = f"a paragraph of more than {MAX_ITEMS:,} texts and tags"
-        raise UserError(fact, place=place, remedy="Split it.")
+        raise DocumentError(fact, place=place, remedy="Split it.")
     whole = list(items)
     start, end = 0, len(whole)
     closing = {_id(item): number for number, item in enumerate(whole) if _kind(item) == "close"}

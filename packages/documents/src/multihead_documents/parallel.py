@@ -10,15 +10,14 @@ from typing import IO, NamedTuple, cast
 
 import zstandard
 
-from multihead.errors import UserError
-from multihead.system import disk
-from multihead_documents import kind_of
 from multihead_documents.document import Document, best_language, languages_match
+from multihead_documents.errors import DocumentError
+from multihead_documents.formats import format_of
 from multihead_documents.inline import trimmed
 from multihead_documents.markup import Markup
 from multihead_documents.memories.tmx_units import TMX, tmx_units
 from multihead_documents.memories.xliff_units import xliff_units
-from multihead_documents.reading import MAX_BYTES, Text, decoded, read_bytes
+from multihead_documents.reading import MAX_BYTES, Text, decoded, read_bytes, regular_size
 from multihead_documents.strings.po import Catalogue, catalogue_text
 from multihead_documents.strings.qt_linguist import QtTranslations
 from multihead_documents.strings.xcstrings import StringCatalogue
@@ -55,39 +54,43 @@ def read_pairs(
         kind: the format, "tmx", "xliff", "po", "qt" or "xcstrings"; None: by the ending.
 
     Raises:
-        UserError: the file is missing, malformed, of another format, or has no pair of these languages.
+        DocumentError: the file is missing, malformed, of another format, or has no pair of these languages.
     """
     path = Path(path)
-    kind = kind or kind_of(path.with_suffix("") if path.suffix.lower() in _PACKED else path)
+    kind = kind or format_of(path.with_suffix("") if path.suffix.lower() in _PACKED else path).name
     readers = {"tmx": _memory, "xliff": _bilingual, "po": _messages, "qt": _messages, "xcstrings": _messages}
     pairs = readers.get(kind)
     if pairs is None:
         endings = ".tmx, .xliff, .xlf, .po, .ts and .xcstrings"
         remedy = f"Pairs are read from {endings}, and from two subtitle files."
-        raise UserError("not a bilingual file", place=str(path), remedy=remedy)
+        raise DocumentError("not a bilingual file", place=str(path), remedy=remedy)
     empty = True
     for pair in pairs(path, source, target, kind):
         empty = False
         yield pair
     if empty:
-        raise UserError("no translated segment", place=str(path), remedy="Is it the right file, and whole?")
+        raise DocumentError(
+            "no translated segment", place=str(path), remedy="Is it the right file, and whole?"
+        )
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
-    """Yield the decompressed bytes of a file. Raises ``UserError`` if it cannot be read."""
+    """Yield the decompressed bytes of a file. Raises ``DocumentError`` if it cannot be read."""
     try:
-        disk.regular_size(path)
+        regular_size(path)
         with _opened(path) as file:
             while chunk := file.read(1 << 16):
                 yield chunk
     except FileNotFoundError:
-        raise UserError("no such file", place=str(path), remedy="Check the name and the folder.") from None
+        raise DocumentError(
+            "no such file", place=str(path), remedy="Check the name and the folder."
+        ) from None
     except _DAMAGE as error:
         fact = f"the compressed file is damaged or cut off ({error})"
-        raise UserError(fact, place=str(path), remedy="Fetch or pack it again.") from None
+        raise DocumentError(fact, place=str(path), remedy="Fetch or pack it again.") from None
     except OSError as error:
         fact = f"cannot be read ({error.strerror or error})"
-        raise UserError(fact, place=str(path), remedy="Check the file.") from None
+        raise DocumentError(fact, place=str(path), remedy="Check the file.") from None
 
 
 def _opened(path: Path) -> IO[bytes]:
@@ -119,16 +122,16 @@ def _memory(path: Path, source: str | None, target: str | None, kind: str) -> It
             yield from _pair(left, right, str(path))
     if not found:
         fact = f"no unit in both {source} and {target} (languages: {', '.join(seen) or 'none'})"
-        raise UserError(fact, place=str(path), remedy="Name two of its languages.")
+        raise DocumentError(fact, place=str(path), remedy="Name two of its languages.")
 
 
-def _unnamed(path: Path) -> UserError:
+def _unnamed(path: Path) -> DocumentError:
     """Return the error for a memory of which no languages are named; it lists some that the file has."""
     seen: dict[str, None] = {}
     for unit in islice(tmx_units(xml_events(_chunks(path), str(path)), str(path)), _LISTED):
         seen.update(dict.fromkeys(unit.variants))
     fact = f"no pair of languages named (the file has: {', '.join(islice(seen, 20)) or 'none'})"
-    return UserError(
+    return DocumentError(
         fact, place=str(path), remedy="Name two of them: --source-language de --target-language en."
     )
 
@@ -180,13 +183,13 @@ def _string_catalogue(path: Path, text: Text, source: str | None, target: str | 
 
 
 def _turned(path: Path, have: tuple[str | None, str | None], want: tuple[str | None, str | None]) -> bool:
-    """Return True if the file has the opposite direction. Raises ``UserError`` for other languages."""
+    """Return True if the file has the opposite direction. Raises ``DocumentError`` for other languages."""
     if _fits(have, want):
         return False
     if _fits(have[::-1], want):
         return True
     fact = f"from {have[0] or 'an unnamed language'} to {have[1] or 'an unnamed one'}"
-    raise UserError(fact, place=str(path), remedy=f"Wanted: from {want[0]} to {want[1]}.")
+    raise DocumentError(fact, place=str(path), remedy=f"Wanted: from {want[0]} to {want[1]}.")
 
 
 def _fits(have: tuple[str | None, str | None], want: tuple[str | None, str | None]) -> bool:

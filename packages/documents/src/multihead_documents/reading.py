@@ -1,17 +1,17 @@
 """Reading of untrusted text files: size-bounded, decoded losslessly, errors with line numbers."""
 
 import codecs
+import errno
 import os
 import re
+import stat
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from multihead.errors import UserError
-from multihead.system import disk
-from multihead.text.encodings import likely
+from multihead_documents.errors import DocumentError, UndecodableError
 from multihead_documents.splice import Span
 
 MAX_BYTES = 64 << 20
@@ -32,26 +32,42 @@ _OTHER_KINDS = {
 """Magic numbers of other formats, and the remedy."""
 
 
+def regular_size(path: Path) -> int:
+    """Return the size of a regular file in bytes; an endless device, or a pipe without a writer, is refused.
+
+    Raises:
+        OSError: it is missing, a folder or a device.
+    """
+    status = path.stat()
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return status.st_size
+
+
 def read_bytes(path: Path, largest: int = MAX_BYTES) -> bytes:
     """Return the bytes of a regular file.
 
     Raises:
-        UserError: it is missing, not regular, unreadable, empty or larger than ``largest`` bytes.
+        DocumentError: it is missing, not regular, unreadable, empty or larger than ``largest`` bytes.
     """
     try:
-        size = disk.regular_size(path)
+        size = regular_size(path)
         if size > largest:
             fact = f"{size:,} bytes, more than the {largest:,} that are read of a document"
-            raise UserError(fact, place=str(path), remedy="Split it.")
+            raise DocumentError(fact, place=str(path), remedy="Split it.")
         with path.open("rb") as file:
             data = file.read(largest + 1)
     except FileNotFoundError:
-        raise UserError("no such file", place=str(path), remedy="Check the name and the folder.") from None
+        raise DocumentError(
+            "no such file", place=str(path), remedy="Check the name and the folder."
+        ) from None
     except OSError as error:
         fact = f"cannot be read ({error.strerror or error})"
-        raise UserError(fact, place=str(path), remedy="Check the file.") from None
+        raise DocumentError(fact, place=str(path), remedy="Check the file.") from None
     if not data:
-        raise UserError("the file is empty", place=str(path), remedy="Is it the right one, and whole?")
+        raise DocumentError("the file is empty", place=str(path), remedy="Is it the right one, and whole?")
     return data[:largest]
 
 
@@ -80,7 +96,7 @@ class Text:
         """Encode a text in the file's encoding.
 
         Raises:
-            UserError: a character that the encoding cannot represent.
+            DocumentError: a character that the encoding cannot represent.
         """
         try:
             return text.encode(self.encoding, errors)
@@ -90,14 +106,14 @@ class Text:
                 f"{text[error.start]!r} cannot be written in {self.encoding} (line {line} of the translation)"
             )
             remedy = "Convert the document to UTF-8, and its header, before it is translated."
-            raise UserError(fact, place=self.path, remedy=remedy) from None
+            raise DocumentError(fact, place=self.path, remedy=remedy) from None
 
 
 def decoded(data: bytes, path: Path | str, encoding: str | None = None) -> Text:
     """Decode a file by its byte-order mark or else this encoding, UTF-8 by default.
 
     Raises:
-        UserError: invalid bytes, an encoding that does not round-trip, a NUL character.
+        DocumentError: invalid bytes, an encoding that does not round-trip, a NUL character.
     """
     marked = next((name for mark, name in _MARKS.items() if data.startswith(mark)), None)
     name = marked or encoding or "utf-8"
@@ -108,34 +124,33 @@ def decoded(data: bytes, path: Path | str, encoding: str | None = None) -> Text:
         text = data.decode(name)
         exact = text.encode(name) == data
     except UnicodeDecodeError as error:
-        raise undecodable(data, error.start, name, place) from None
+        raise _undecodable(data, error.start, name, place) from None
     except (LookupError, UnicodeError):
         remedy = "Common ones: utf-8, cp949, cp1252, shift_jis, gb18030."
-        raise UserError(f"unknown text encoding {name!r}", place=place, remedy=remedy) from None
+        raise DocumentError(f"unknown text encoding {name!r}", place=place, remedy=remedy) from None
     if not exact:
         remedy = "Convert the file to UTF-8."
-        raise UserError(f"cannot be written back in {name} byte for byte", place=place, remedy=remedy)
+        raise DocumentError(f"cannot be written back in {name} byte for byte", place=place, remedy=remedy)
     if (nul := text.find("\0")) >= 0:
         line = text.count("\n", 0, nul) + 1
         remedy = "Remove it; if the file is UTF-16, save it with a byte-order mark or as UTF-8."
-        raise UserError("a NUL character", place=f"{place}:{line}", remedy=remedy)
+        raise DocumentError("a NUL character", place=f"{place}:{line}", remedy=remedy)
     return Text(place, text, name)
 
 
-def not_text(data: bytes, path: Path | str) -> UserError | None:
+def not_text(data: bytes, path: Path | str) -> DocumentError | None:
     """Return the error for a file with the magic number of another format."""
     remedy = next((remedy for magic, remedy in _OTHER_KINDS.items() if data.startswith(magic)), None)
-    return UserError("a document of another kind", place=str(path), remedy=remedy) if remedy else None
+    return DocumentError("a document of another kind", place=str(path), remedy=remedy) if remedy else None
 
 
-def undecodable(data: bytes, offset: int, encoding: str, place: str) -> UserError:
-    """Return the error for an invalid byte."""
-    line = data.count(b"\n", 0, offset) + 1
-    column = offset - data.rfind(b"\n", 0, offset)
-    fact = f"not {encoding.upper()} (byte 0x{data[offset]:02X} at column {column})"
-    guess = likely(data[offset - column + 1 :].partition(b"\n")[0].rstrip(b"\r"), column - 1)
-    remedy = f"Convert the file to UTF-8, or name its encoding{guess}."
-    return UserError(fact, place=f"{place}:{line}", remedy=remedy)
+def _undecodable(data: bytes, offset: int, encoding: str, place: str) -> UndecodableError:
+    number = data.count(b"\n", 0, offset) + 1
+    start = data.rfind(b"\n", 0, offset) + 1
+    line = data[start:].partition(b"\n")[0].rstrip(b"\r")
+    return UndecodableError(
+        encoding, byte=data[offset], place=f"{place}:{number}", line=line, offset=offset - start
+    )
 
 
 def lines_of(text: str, start: int = 0) -> Iterator[Span]:

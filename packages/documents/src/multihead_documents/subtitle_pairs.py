@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from multihead.errors import UserError
 from multihead_documents import open_document
+from multihead_documents.errors import DocumentError
 from multihead_documents.markup import Markup
 from multihead_documents.parallel import Pair
 from multihead_documents.segment import Segment
@@ -35,7 +35,7 @@ def subtitle_pairs(source: Path | str, target: Path | str) -> Iterator[Pair]:
     components of aligned subtitles form pairs.
 
     Raises:
-        UserError: a file is missing or malformed; the times of the two do not agree.
+        DocumentError: a file is missing or malformed; the times of the two do not agree.
     """
     left, right = _cues(source), _cues(target)
     groups = list(_groups(left, right))
@@ -43,7 +43,7 @@ def subtitle_pairs(source: Path | str, target: Path | str) -> Iterator[Pair]:
     shorter = min(len(left), len(right))
     if met < MIN_SHARE * shorter:
         fact = f"only {met} of {shorter} subtitles are shown at the time of one in {target}"
-        raise UserError(
+        raise DocumentError(
             fact, place=str(source), remedy="Are they of the same film and cut, and none shifted?"
         )
     for lefts, rights in groups:
@@ -58,7 +58,7 @@ def _cues(path: Path | str) -> list[_Cue]:
     times: dict[tuple[float, float], list[Segment]] = {}
     for segment in document.segments:
         if segment.start is None or segment.end is None:
-            raise UserError("not a subtitle file", place=str(path), remedy="Subtitles are .srt and .vtt.")
+            raise DocumentError("not a subtitle file", place=str(path), remedy="Subtitles are .srt and .vtt.")
         times.setdefault((segment.start, segment.end), []).append(segment)
     return [
         _Cue(start, end, " ".join(segment.source.text for segment in segments), segments[0].place)

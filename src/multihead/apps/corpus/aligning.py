@@ -5,24 +5,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from multihead_documents import TABLES, Document, Markup, Segment, faults, kind_of, open_document
-from multihead_documents.subtitle_pairs import subtitle_pairs
-
+from multihead.documents.bilingual import subtitle_pairs
+from multihead.documents.library import Document, Markup, Segment, faults, format_of, open_document
 from multihead.errors import UserError
 from multihead.text.length_alignment import PARAGRAPHS, aligned, paths
 from multihead.text.segmentation import split
 
-BILINGUAL = ("po", "xliff", "tmx", "qt", "xcstrings")
-ONE_FILE = (*BILINGUAL, "csv")
-"""Formats of which one file has both languages."""
-TIMED = ("srt", "vtt")
 MOST_PATHS = 20_000_000
 """Pairs of places that are tried: minutes."""
 SAME_TAGS = 0.9
 """Share of paragraphs with their counterpart's tags from which on documents of as many may be parallel."""
 
 
-class Pair(NamedTuple):
+class PassagePair(NamedTuple):
     """A passage and its translation; corresponding tags have the same id."""
 
     source: Markup
@@ -31,7 +26,7 @@ class Pair(NamedTuple):
 
 
 @dataclass
-class Alignment:
+class DocumentAlignment:
     """Pairs of a document and its translation.
 
     Attributes:
@@ -41,20 +36,20 @@ class Alignment:
         languages: those that the documents name, None where they do not.
     """
 
-    pairs: list[Pair] = field(default_factory=list)
+    pairs: list[PassagePair] = field(default_factory=list)
     alone: list[tuple[str, str]] = field(default_factory=list)
     same: int = 0
     languages: tuple[str | None, str | None] = (None, None)
 
 
-def align(
+def align_documents(
     source: Path,
     target: Path,
     *,
     languages: tuple[str | None, str | None] = (None, None),
     sentences: bool = False,
     encoding: str | None = None,
-) -> Alignment:
+) -> DocumentAlignment:
     """Align a document and its translation, of any formats.
 
     Subtitles are aligned by time, messages by key, paragraphs by their lengths and by names and numbers; by
@@ -72,28 +67,28 @@ def align(
     """
     for path in (source, target):
         _refuse(path)
-    if kind_of(source) in TIMED and kind_of(target) in TIMED:
-        found = Alignment([Pair(*pair) for pair in subtitle_pairs(source, target)])
+    if format_of(source).timed and format_of(target).timed:
+        found = DocumentAlignment([PassagePair(*pair) for pair in subtitle_pairs(source, target)])
         return _finished(found, languages, sentences=sentences)
     documents = [open_document(path, encoding=encoding) for path in (source, target)]
     named = [document.source_language for document in documents]
-    found = Alignment(languages=(named[0], named[1]))
+    found = DocumentAlignment(languages=(named[0], named[1]))
     for lefts, rights in _beads(*documents):
         if lefts and rights:
             sides = [_joined(side) for side in (lefts, rights)]
             if len(lefts) == len(rights) == 1 and not faults(lefts[0].source, rights[0].source):
                 sides = [lefts[0].source, rights[0].source]
-            found.pairs.append(Pair(sides[0], sides[1], lefts[0].place))
+            found.pairs.append(PassagePair(sides[0], sides[1], lefts[0].place))
         else:
             found.alone += [(segment.place, segment.source.text) for segment in (*lefts, *rights)]
     return _finished(found, languages, sentences=sentences)
 
 
 def _refuse(path: Path) -> None:
-    if path.suffix.lower() in TABLES:
+    if format_of(path).is_table:
         remedy = "Name the columns to the command that reads it: --source-field, --target-field."
         raise UserError("a table, which has both sides in its columns", place=str(path), remedy=remedy)
-    if kind_of(path) in BILINGUAL:
+    if format_of(path).bilingual:
         remedy = "Give it to train, clean or --tm as it is."
         raise UserError("it has both languages itself", place=str(path), remedy=remedy)
 
@@ -124,7 +119,9 @@ def _joined(segments: Sequence[Segment]) -> Markup:
     return Markup.of(" ".join(segment.source.text for segment in segments))
 
 
-def _finished(found: Alignment, languages: tuple[str | None, str | None], *, sentences: bool) -> Alignment:
+def _finished(
+    found: DocumentAlignment, languages: tuple[str | None, str | None], *, sentences: bool
+) -> DocumentAlignment:
     """Split into sentences if asked to, and leave out what is the same on both sides."""
     codes = [own or named or "" for own, named in zip(languages, found.languages, strict=True)]
     pairs = found.pairs
@@ -135,7 +132,7 @@ def _finished(found: Alignment, languages: tuple[str | None, str | None], *, sen
     return found
 
 
-def _sentences(pair: Pair, codes: Sequence[str], found: Alignment) -> Iterator[Pair]:
+def _sentences(pair: PassagePair, codes: Sequence[str], found: DocumentAlignment) -> Iterator[PassagePair]:
     sides = [
         split(text, code).sentences
         for text, code in zip((pair.source.text, pair.target.text), codes, strict=True)
@@ -146,6 +143,6 @@ def _sentences(pair: Pair, codes: Sequence[str], found: Alignment) -> Iterator[P
     for left, right in aligned(sides[0], sides[1]):
         texts = " ".join(sides[0][i] for i in left), " ".join(sides[1][j] for j in right)
         if all(texts):
-            yield Pair(Markup.of(texts[0]), Markup.of(texts[1]), pair.place)
+            yield PassagePair(Markup.of(texts[0]), Markup.of(texts[1]), pair.place)
         else:
             found.alone.append((pair.place, "".join(texts)))

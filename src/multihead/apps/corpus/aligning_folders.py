@@ -5,16 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from multihead_documents import KINDS
-from multihead_documents.document import languages_match
-
-from multihead.apps.corpus.aligning import ONE_FILE
+from multihead.documents.library import BY_ENDING, languages_match
 from multihead.errors import UserError
 from multihead.text.languages import is_language
 
 
 @dataclass
-class Plan:
+class FolderAlignmentPlan:
     """Documents and their translations.
 
     Attributes:
@@ -28,7 +25,7 @@ class Plan:
     others: Counter[str] = field(default_factory=Counter)
 
 
-def planned(source: Path, target: Path, language: str | None = None) -> Plan:
+def planned(source: Path, target: Path, language: str | None = None) -> FolderAlignmentPlan:
     """Plan the alignment of two documents, or of two folders.
 
     In folders a document's translation has the same place and name, but for a language before its ending
@@ -52,16 +49,17 @@ def planned(source: Path, target: Path, language: str | None = None) -> Plan:
         remedy = "Name two documents, or two folders."
         raise UserError("one is a folder, the other a document", place=f"{source}, {target}", remedy=remedy)
     if not source.is_dir():
-        return Plan([(source, target)])
+        return FolderAlignmentPlan([(source, target)])
     translations: dict[tuple[str, ...], list[Path]] = defaultdict(list)
     for path in _files(target):
-        if path.suffix.lower() in KINDS:
+        if path.suffix.lower() in BY_ENDING:
             translations[_name(path, target)].append(path)
-    plan = Plan()
+    plan = FolderAlignmentPlan()
     for path in _files(source):
         if target.resolve() in path.resolve().parents:
             continue  # the translation lies in the folder
-        if KINDS.get(path.suffix.lower(), "csv") in ONE_FILE:
+        format = BY_ENDING.get(path.suffix.lower())
+        if format is None or format.bilingual or format.is_table:
             plan.others[path.suffix.lower() or path.name] += 1
         elif found := translations.get(_name(path, source)):
             plan.documents.append((path, _chosen(found, target / path.relative_to(source), language)))
@@ -82,7 +80,7 @@ def _chosen(found: Sequence[Path], same_name: Path, language: str | None) -> Pat
 
 def language_of(path: Path) -> str | None:
     """Return the language that a file's name, or its folder's, ends in: ``letter.en.docx``, ``manual.en``."""
-    code = Path(path.stem).suffix or (path.suffix if path.suffix.lower() not in KINDS else "")
+    code = Path(path.stem).suffix or (path.suffix if path.suffix.lower() not in BY_ENDING else "")
     code = code.removeprefix(".")
     return code if code and len(code) <= 10 and is_language(code) else None
 
@@ -97,6 +95,6 @@ def _files(folder: Path) -> Iterator[Path]:
 def _name(path: Path, folder: Path) -> tuple[str, ...]:
     place = path.relative_to(folder)
     name = place.name
-    if path.suffix.lower() in KINDS and language_of(path):
+    if path.suffix.lower() in BY_ENDING and language_of(path):
         name = Path(place.stem).stem + place.suffix
     return (*place.parent.parts, name)

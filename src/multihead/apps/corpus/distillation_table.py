@@ -16,7 +16,7 @@ VALIDATION = "validation"
 
 
 @dataclass(frozen=True)
-class Row:
+class SystemRow:
     """A system on a test set.
 
     Attributes:
@@ -42,7 +42,7 @@ class Row:
 
 def distillation_table(
     teachers: Sequence[Path], student: Path, *, device: str, progress: OnProgress
-) -> list[Row]:
+) -> list[SystemRow]:
     """Translate the student's test sets, or else its validation files, by both systems; none: no rows.
 
     Args:
@@ -63,7 +63,9 @@ def distillation_table(
             label = f"{len(folders)} teachers" if len(folders) > 1 else name
             size = sum((folder / WEIGHTS).stat().st_size for folder in folders) / 1e6
             parameters = sum(map(size_of, translator.models))
-            found.append(Row(test.name, label, parameters, size, one.sentences_per_second, one.bleu.value))
+            found.append(
+                SystemRow(test.name, label, parameters, size, one.sentences_per_second, one.bleu.value)
+            )
         tested = compare(measured[0], measured[1])["bleu"]
         difference = measured[1].bleu.value - measured[0].bleu.value
         found[-1] = replace(found[-1], difference=difference, p_value=tested.p_value)

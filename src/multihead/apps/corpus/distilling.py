@@ -13,7 +13,7 @@ from typing import Any
 
 from multihead import recipe as recipes
 from multihead.apps.corpus.additions import CORPUS, plain_copy
-from multihead.apps.corpus.resumable_translation import Blocks
+from multihead.apps.corpus.resumable_translation import TranslatedBlocks
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 from multihead.recipe import Recipe
@@ -56,7 +56,7 @@ class Lessons:
 
 
 @dataclass(frozen=True)
-class Corpus:
+class DistillationCorpus:
     """Source sentences, with references or without.
 
     Attributes:
@@ -75,7 +75,7 @@ class Corpus:
     held_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, run: Run, folder: Path) -> "Corpus":
+    def of(cls, run: Run, folder: Path) -> "DistillationCorpus":
         """Return a run's training data.
 
         Args:
@@ -109,7 +109,7 @@ class Corpus:
         return [file_sha256(located(self.data.dir, name)) for name in (*self.sources, *self.targets)]
 
 
-def judged_on(corpus: Corpus, recipe: Recipe[Settings]) -> Recipe[Settings]:
+def judged_on(corpus: DistillationCorpus, recipe: Recipe[Settings]) -> Recipe[Settings]:
     """Return the student's recipe, its validation data being what its teacher held out, if anything."""
     if not corpus.held_out or recipe.data.valid_source:
         return recipe
@@ -124,7 +124,7 @@ def lessons_folder(student: Path) -> Path:
 
 def distilled(
     teachers: Sequence[Path],
-    corpus: Corpus,
+    corpus: DistillationCorpus,
     folder: Path,
     translator: Translator,
     search: SearchSettings,
@@ -155,7 +155,7 @@ def distilled(
     pairs = [(source, reference) for source, reference in corpus.pairs() if source.strip()]
     if not pairs:
         raise UserError("no sentence to translate", place=", ".join(corpus.sources), remedy="Check the file.")
-    blocks = Blocks(folder / BLOCKS, basis)
+    blocks = TranslatedBlocks(folder / BLOCKS, basis)
 
     def translate(lines: Sequence[str], first: int) -> list[str]:
         found = translator.translate(lines, search, first_number=first)

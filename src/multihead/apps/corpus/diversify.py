@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from multihead.apps.corpus.additions import CORPUS, Corpus, plain_copy, train_part, turned, way, without_files
-from multihead.apps.corpus.resumable_translation import Blocks
+from multihead.apps.corpus.resumable_translation import TranslatedBlocks
 from multihead.apps.corpus.synthesis import weights_hash
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
@@ -40,7 +40,7 @@ ENSEMBLE = "ensemble of the teachers"
 
 
 @dataclass(frozen=True)
-class Request:
+class DiversificationRequest:
     """The trainings that a diversification consists of.
 
     Attributes:
@@ -66,7 +66,7 @@ class Request:
 class _Work:
     """Everything that the stages share."""
 
-    request: Request
+    request: DiversificationRequest
     recipe: Recipe[Settings]
     display: ProgressDisplay
     corpus: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -75,13 +75,16 @@ class _Work:
 Stage = tuple[str, Callable[[_Work], object]]
 
 
-def stages(request: Request) -> list[str]:
+def stages(request: DiversificationRequest) -> list[str]:
     """Return the names of the stages, in order."""
     return [name for name, _ in _stages(request)]
 
 
 def diversify(
-    request: Request, display: ProgressDisplay, *, begin: Callable[[str], object] = lambda name: None
+    request: DiversificationRequest,
+    display: ProgressDisplay,
+    *,
+    begin: Callable[[str], object] = lambda name: None,
 ) -> list[tuple[str, Evaluation]]:
     """Train teachers and a student, or resume; return (system, evaluation) of teachers, ensemble and student.
 
@@ -111,7 +114,7 @@ def diversify(
     return list(_compared(work))
 
 
-def _stages(request: Request) -> list[Stage]:
+def _stages(request: DiversificationRequest) -> list[Stage]:
     found: list[Stage] = [("the corpus", _copy)]
     for back, count in ((False, request.forward), (True, request.backward)):
         for number in range(count):
@@ -122,7 +125,7 @@ def _stages(request: Request) -> list[Stage]:
     return [*found, ("the student", _study)]
 
 
-def _check_plan(request: Request, recipe: Recipe[Settings]) -> None:
+def _check_plan(request: DiversificationRequest, recipe: Recipe[Settings]) -> None:
     """Refuse a folder that was begun with another request; record a new one's."""
     data = recipe.data
     named = [located(data.dir, name) for name in (*data.source, *data.target, *data.valid_source)]
@@ -173,12 +176,12 @@ def _completed(run: Path) -> None:
     files.write_text(run.with_name(run.name + DONE), weights_hash(run) + "\n")
 
 
-def _teachers(request: Request, *, back: bool) -> list[Path]:
+def _teachers(request: DiversificationRequest, *, back: bool) -> list[Path]:
     count, name = (request.backward, "backward") if back else (request.forward, "forward")
     return [request.folder / f"{name}-{number}" for number in range(1, count + 1)]
 
 
-def _translations(request: Request) -> list[tuple[str, list[Path], bool]]:
+def _translations(request: DiversificationRequest) -> list[tuple[str, list[Path], bool]]:
     """Return the file of each translation, its teachers, and whether it goes back."""
     forward, backward = _teachers(request, back=False), _teachers(request, back=True)
     found = [("ensemble.target", forward, False)] if len(forward) > 1 else []
@@ -203,7 +206,7 @@ def _translate(work: _Work, *, number: int) -> None:
     def translate(lines: Sequence[str], first: int) -> list[str]:
         return [one.text for one in translator.translate(lines, search, first_number=first)]
 
-    blocks = Blocks(work.request.folder / f"{name}.blocks", basis)
+    blocks = TranslatedBlocks(work.request.folder / f"{name}.blocks", basis)
     total = sum(1 for _ in read_lines(text))
     progress = work.display.on_preparation
     done = blocks.translated(read_lines(text), translate, stage="translating", total=total, progress=progress)

@@ -24,7 +24,7 @@ Translate = Callable[[Sequence[str], int], Sequence[str]]
 """(lines, number of the first line, from 0) -> one output a line."""
 
 
-class Blocks:
+class TranslatedBlocks:
     """A folder of translated blocks.
 
     Args:
@@ -38,7 +38,7 @@ class Blocks:
     def __init__(self, folder: Path, basis: Mapping[str, Any]) -> None:
         self.folder = folder
         files.make_folder(folder)
-        files.clear(folder)
+        files.remove_temporary_folders(folder)
         text = json.dumps({"block": BLOCK, **basis}, sort_keys=True, indent=1) + "\n"
         place = folder / SETTINGS
         if place.exists() and disk.content(place).decode("utf-8", "replace") != text:

@@ -17,7 +17,7 @@ MULTIPLE = 8
 """Firefox's engine takes vocabularies of a multiple of this size."""
 
 
-def fitted(recipe: Recipe[Settings], given: Mapping[str, object]) -> Recipe[Settings]:
+def fit_vocabulary(recipe: Recipe[Settings], given: Mapping[str, object]) -> Recipe[Settings]:
     """Return the recipe with a vocabulary that its training data supports, and the reason if it is smaller.
 
     Args:

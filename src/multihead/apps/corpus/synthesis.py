@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from multihead.apps.corpus.resumable_translation import Blocks
+from multihead.apps.corpus.resumable_translation import TranslatedBlocks
 from multihead.data.added import MANIFEST
 from multihead.data.hashes import file_sha256, sentence_hash
 from multihead.errors import UserError
@@ -90,7 +90,7 @@ def synthesise(
     total = sum(1 for _ in _lines(mono, encoding, dict(dropped)))
     if not total:
         raise UserError("no line of text", place=", ".join(mono), remedy="Check the file.")
-    blocks = Blocks(folder / BLOCKS, basis)
+    blocks = TranslatedBlocks(folder / BLOCKS, basis)
 
     def translate(lines: Sequence[str], first: int) -> list[str]:
         found = translator.translate(lines, search, first_number=first)

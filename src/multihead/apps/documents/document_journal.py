@@ -12,9 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Self
 
-from multihead_documents.markup import Markup, Tag
-
+from multihead.documents.library import Markup, Tag
 from multihead.errors import UserError
+from multihead.markup import Markup as TextMarkup
 from multihead.system import disk
 
 FORMAT = 1
@@ -102,7 +102,7 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def spelled(markup: Markup) -> list[str | list[str]]:
+def spelled(markup: Markup | TextMarkup) -> list[str | list[str]]:
     """Return markup as JSON: a tag is its id and kind."""
     return [piece if isinstance(piece, str) else [piece.id, piece.kind] for piece in markup.pieces]
 

@@ -27,7 +27,7 @@ Record = Mapping[str, object]
 that of the document."""
 
 
-class Finished(ABC):
+class FinishedDocuments(ABC):
     """Record of translations, by output."""
 
     @abstractmethod
@@ -57,7 +57,7 @@ class Finished(ABC):
             self._record(output, content)
 
 
-class FinishedInFolder(Finished):
+class FinishedInFolder(FinishedDocuments):
     """Record of a folder of outputs, kept in its journal."""
 
     def __init__(self, journal: Journal) -> None:
@@ -75,7 +75,7 @@ class FinishedInFolder(Finished):
         return output.relative_to(self._journal.path.parent).as_posix()
 
 
-class FinishedBeside(Finished):
+class FinishedBeside(FinishedDocuments):
     """Records of outputs beside their documents, a small file each in the cache folder."""
 
     def recorded(self, output: Path) -> Record:
@@ -99,7 +99,7 @@ class FinishedBeside(Finished):
 
 
 @contextmanager
-def finished(root: Path | None) -> Iterator[Finished]:
+def finished(root: Path | None) -> Iterator[FinishedDocuments]:
     """Yield what was translated into a folder of outputs, which is made; None: beside the documents.
 
     Raises:

@@ -4,9 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from multihead_documents import KINDS
-from multihead_documents.markdown.links import links_beyond
-from multihead_documents.rst.labels import defined, referred
+from multihead.documents.library import BY_ENDING, defined, links_beyond, referred
 
 MOST = 8 << 20
 """Bytes that are read of a page."""
@@ -14,9 +12,11 @@ MOST = 8 << 20
 
 def linked_places(documents: Sequence[Path]) -> Mapping[Path, frozenset[str]]:
     """Return the places in pages that other pages link to, by page."""
-    kinds = {path: KINDS.get(path.suffix.lower()) for path in documents}
-    markdown = [path for path, kind in kinds.items() if kind == "markdown"]
-    return _linked_by_address(markdown) | _linked_by_label([p for p, kind in kinds.items() if kind == "rst"])
+    pages: dict[str, list[Path]] = {"markdown": [], "rst": []}
+    for path in documents:
+        if (format := BY_ENDING.get(path.suffix.lower())) and format.name in pages:
+            pages[format.name].append(path)
+    return _linked_by_address(pages["markdown"]) | _linked_by_label(pages["rst"])
 
 
 def _linked_by_address(paths: Sequence[Path]) -> dict[Path, frozenset[str]]:

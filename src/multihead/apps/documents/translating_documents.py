@@ -8,16 +8,23 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from multihead_documents import Document, Segment, Translation, kind_of, open_document
-from multihead_documents.document import languages_match
-from multihead_documents.markup import faults
-
 from multihead.apps.documents.document_journal import Journal, read, spelled
-from multihead.apps.documents.translation_memory import Memory
+from multihead.apps.documents.translation_memory import TranslationMemory
+from multihead.documents.library import (
+    Document,
+    Segment,
+    Translation,
+    faults,
+    format_of,
+    languages_match,
+    open_document,
+    to_translate,
+    write,
+)
 from multihead.errors import UserError
 from multihead.recipe.settings import SearchSettings
 from multihead.run.names import MODEL, WEIGHTS
-from multihead.run.seal import identity as version
+from multihead.run.seal import file_identity as version
 from multihead.system import disk
 from multihead.system.progress import OnCount
 from multihead.tasks.translation.texts.text_results import TextTranslation
@@ -31,7 +38,7 @@ CHUNK = 6000
 
 
 @dataclass(frozen=True)
-class Request:
+class DocumentRequest:
     """A document to translate.
 
     Attributes:
@@ -43,7 +50,7 @@ class Request:
         sentences: False: a line of a segment is one sentence.
         encoding: of a text that does not say its own.
         again: translate segments again that are translated already.
-        columns: of a table of values, see ``documents.open_document``.
+        columns: of a table of values, see ``open_document``.
         linked: places in it that other documents link to.
     """
 
@@ -89,7 +96,7 @@ class Summary:
 
 
 def translate_document(
-    request: Request,
+    request: DocumentRequest,
     translator: TextTranslator,
     folders: Sequence[str | Path],
     *,
@@ -138,7 +145,7 @@ def translate_document(
             summary.from_memory += 1
         else:
             pending.append(segment)
-    with Journal(request.output, identity(request, translator, folders)) as journal:
+    with Journal(request.output, translation_digest(request, translator, folders)) as journal:
         by_number = {segment.number: segment for segment in pending}
         for record in _valid(journal.records, by_number):
             _count(summary, by_number.pop(record["number"]), record, translations)
@@ -147,7 +154,7 @@ def translate_document(
             progress(summary.segments - len(by_number), summary.segments)
         for chunk in _chunks([segment for segment in pending if segment.number in by_number]):
             found = translator.translate_markup(
-                [segment.source for segment in chunk],
+                [to_translate(segment.source) for segment in chunk],
                 request.search,
                 sentences=request.sentences,
                 glossary=glossary,
@@ -160,7 +167,7 @@ def translate_document(
                 del by_number[segment.number]
             if progress:
                 progress(summary.segments - len(by_number), summary.segments)
-        document.write(translations, request.output)
+        write(document, translations, request.output)
         journal.remove()
     return summary
 
@@ -175,12 +182,12 @@ def _cautions(document: Document, source: str | None, target: str | None) -> lis
     ]
 
 
-def _refuse_output(request: Request) -> None:
-    kind = kind_of(request.path)
+def _refuse_output(request: DocumentRequest) -> None:
+    kind = format_of(request.path).name
     if request.output.exists() and request.path.exists() and request.output.samefile(request.path):
         remedy = "Name another output file."
         raise UserError("the output would overwrite the document", place=str(request.output), remedy=remedy)
-    if kind_of(request.output) != kind:
+    if format_of(request.output).name != kind:
         fact = f"a document of the format {kind} cannot be written as {request.output.suffix}"
         remedy = f"Name a file that ends in {request.path.suffix}."
         raise UserError(fact, place=str(request.output), remedy=remedy)
@@ -190,7 +197,9 @@ def _refuse_output(request: Request) -> None:
         raise UserError("no such folder", place=str(request.output.parent), remedy="Make it first.")
 
 
-def identity(request: Request, translator: TextTranslator, folders: Sequence[str | Path]) -> str:
+def translation_digest(
+    request: DocumentRequest, translator: TextTranslator, folders: Sequence[str | Path]
+) -> str:
     """Return a digest of everything that the translation depends on."""
     named = [request.path, *filter(None, (request.memory, request.glossary))]
     read_files = [path for path in named if path.is_file()]  # a missing one is reported when it is read
@@ -212,14 +221,16 @@ def identity(request: Request, translator: TextTranslator, folders: Sequence[str
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _memory(path: Path, source: str | None, target: str | None) -> Memory:
+def _memory(path: Path, source: str | None, target: str | None) -> TranslationMemory:
     return _read_memory(path, version(path.stat()) if path.is_file() else (), source, target)
 
 
 # Of a folder of documents, each is translated with the same memory and model: they are read once.
 @lru_cache(1)
-def _read_memory(path: Path, version: tuple[int, ...], source: str | None, target: str | None) -> Memory:
-    return Memory(path, source, target)
+def _read_memory(
+    path: Path, version: tuple[int, ...], source: str | None, target: str | None
+) -> TranslationMemory:
+    return TranslationMemory(path, source, target)
 
 
 @lru_cache(64)
@@ -243,15 +254,16 @@ def _chunks(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
 def _record(segment: Segment, found: TextTranslation) -> dict[str, Any]:
     """Return a translated segment as a line of the journal."""
     warnings = list(found.warnings)
-    target = found.markup
+    target = spelled(found.markup)
     if not found.text.strip():
-        target = segment.source  # a document without this text would say less, and nobody would see it
+        # A document without this text would say less, and nobody would see it.
+        target = spelled(segment.source)
         warnings.append(KEPT)
     if segment.max_length is not None and len(found.text) > segment.max_length:
         warnings.append(f"{len(found.text):,} characters, more than the {segment.max_length:,} allowed")
     return {
         "number": segment.number,
-        "target": spelled(target),
+        "target": target,
         "confidence": round(found.confidence, 4),
         "review": found.doubtful or bool(warnings),
         "unplaced": list(found.unplaced),

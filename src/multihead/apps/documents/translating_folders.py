@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 
-from multihead_documents import KINDS, TABLES
-
 from multihead.apps.documents.translating_documents import default_output
+from multihead.documents.library import BY_ENDING
 from multihead.errors import UserError
 
 
 @dataclass
-class Plan:
+class FolderTranslationPlan:
     """Documents and their outputs.
 
     Attributes:
@@ -28,11 +27,13 @@ class Plan:
     others: Counter[str] = field(default_factory=Counter)
 
 
-SELDOM = frozenset((".json", ".yml", ".yaml", ".xml", ".ts", ".properties", *TABLES))
+SELDOM = frozenset(ending for ending, format in BY_ENDING.items() if format.seldom)
 """Extensions that settings, programs and values have more often than texts."""
 
 
-def planned(names: Sequence[Path], output: Path | None, language: str, *, only: Sequence[str] = ()) -> Plan:
+def planned(
+    names: Sequence[Path], output: Path | None, language: str, *, only: Sequence[str] = ()
+) -> FolderTranslationPlan:
     """Plan the translation of documents and folders.
 
     In folders, hidden files and folders and symbolic links are left out.
@@ -52,7 +53,7 @@ def planned(names: Sequence[Path], output: Path | None, language: str, *, only: 
         raise UserError("several documents and folders were given", place=str(folders[0]), remedy=remedy)
     if folders and output is None:
         output = _default_folder(folders[0], language)
-    plan = Plan(root=output)
+    plan = FolderTranslationPlan(root=output)
     if output is not None:
         _refuse_root(output, names)
     for name in names:
@@ -63,7 +64,7 @@ def planned(names: Sequence[Path], output: Path | None, language: str, *, only: 
         else:
             plan.documents.append((name, output / name.name if output else default_output(name, language)))
     if not plan.documents:
-        remedy = f"Documents end in {', '.join(KINDS)}."
+        remedy = f"Documents end in {', '.join(BY_ENDING)}."
         raise UserError("no document in it", place=str(names[0]), remedy=remedy)
     count, twice = Counter(output for _, output in plan.documents).most_common(1)[0][::-1]
     if count > 1:
@@ -91,7 +92,7 @@ def _refuse_root(output: Path, names: Sequence[Path]) -> None:
             raise UserError("the output would overwrite the documents", place=str(output), remedy=remedy)
 
 
-def _add_folder(plan: Plan, folder: Path, output: Path, only: Sequence[str]) -> None:
+def _add_folder(plan: FolderTranslationPlan, folder: Path, output: Path, only: Sequence[str]) -> None:
     skipped = output.resolve()
     for place, inside, files in os.walk(folder):
         inside[:] = sorted(one for one in inside if one[0] != "." and Path(place, one).resolve() != skipped)
@@ -101,7 +102,7 @@ def _add_folder(plan: Plan, folder: Path, output: Path, only: Sequence[str]) -> 
                 continue
             ending = path.suffix.lower()
             wanted = any(fnmatch(name, one) for one in only) if only else ending not in SELDOM
-            if wanted and ending in KINDS:
+            if wanted and ending in BY_ENDING:
                 plan.documents.append((path, output / path.relative_to(folder)))
             else:
                 plan.others[ending or name] += 1

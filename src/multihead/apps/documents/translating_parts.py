@@ -34,7 +34,7 @@ Translate = Callable[[list[str], int], list[str]]
 LOG = logging.getLogger(__name__)
 
 
-class Parts:
+class SharedTranslation:
     """The translation of one file, in a folder that several workers share.
 
     Args:

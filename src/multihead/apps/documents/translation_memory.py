@@ -4,13 +4,13 @@ import importlib
 from pathlib import Path
 from typing import NamedTuple
 
-from multihead_documents.markup import Markup, Tag, faults
+from multihead.documents.library import Markup, Tag, faults
 
 Shape = tuple[str, ...]
 """Text and tags of a segment; a tag by its kind and the number of its id in order."""
 
 
-class Match(NamedTuple):
+class MemoryMatch(NamedTuple):
     """A translation from a memory.
 
     Attributes:
@@ -22,7 +22,7 @@ class Match(NamedTuple):
     place: str
 
 
-class Memory:
+class TranslationMemory:
     """Pairs of a bilingual file, looked up by the whole segment: text, white space collapsed, and tags.
 
     The last pair of a source counts.
@@ -33,18 +33,18 @@ class Memory:
         target: code of the target language.
 
     Raises:
-        UserError: see ``documents.parallel.read_pairs``.
+        UserError: see ``documents.bilingual.read_pairs``.
     """
 
     def __init__(self, path: Path | str, source: str | None, target: str | None) -> None:
         # Translation without a memory does without the readers, which take a tenth of a second to import.
-        read_pairs = importlib.import_module("multihead_documents.parallel").read_pairs
+        read_pairs = importlib.import_module("multihead.documents.bilingual").read_pairs
         self._pairs = {_shape(pair.source): pair for pair in read_pairs(path, source or None, target or None)}
 
     def __len__(self) -> int:
         return len(self._pairs)
 
-    def find(self, source: Markup) -> Match | None:
+    def find(self, source: Markup) -> MemoryMatch | None:
         """Return the translation of a segment, None if the memory has none of exactly this segment."""
         pair = self._pairs.get(_shape(source))
         if pair is None:
@@ -56,7 +56,7 @@ class Memory:
                 for piece in pair.target.pieces
             )
         )
-        return None if faults(source, target) else Match(target, pair.place)
+        return None if faults(source, target) else MemoryMatch(target, pair.place)
 
 
 def _ids(markup: Markup) -> list[str]:

@@ -32,7 +32,7 @@ def export(
     path: Path,
     quantization: ctranslate2.Quantization = "float32",
     max_loss: float = comparison.MAX_LOSS,
-) -> comparison.Comparison:
+) -> comparison.RuntimeComparison:
     """Write a run as a package, after both runtimes have translated and split the same sentences.
 
     Args:

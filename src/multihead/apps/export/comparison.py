@@ -63,7 +63,7 @@ class Agreement:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RuntimeComparison:
     """Result of a comparison.
 
     Attributes:
@@ -105,7 +105,7 @@ def compare(
     max_loss: float = MAX_LOSS,
     *,
     sentences: int = SENTENCES,
-) -> Comparison:
+) -> RuntimeComparison:
     """Translate a fixed set of sentences with both runtimes.
 
     The set is the beginning of the run's validation data, else of a test set, else made from its vocabulary.
@@ -142,7 +142,7 @@ def compare(
         theirs = foreign.search(lines, size, alpha)
         found[name] = _agreement(ours.translate(lines, chosen), theirs, references)
     faults = tuple(_faults(found, quantization, max_loss))
-    return Comparison(quantization, len(lines), origin, **found, faults=faults)
+    return RuntimeComparison(quantization, len(lines), origin, **found, faults=faults)
 
 
 def sentences_of(run: Run) -> tuple[list[str], list[str], str]:

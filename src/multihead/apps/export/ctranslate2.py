@@ -59,7 +59,7 @@ output."""
 
 def export(
     run: Run, folder: Path, quantization: Quantization = "float32", *, max_loss: float = comparison.MAX_LOSS
-) -> comparison.Comparison:
+) -> comparison.RuntimeComparison:
     """Write a run's model, vocabularies and tokenizers to a folder for CTranslate2.
 
     First CTranslate2 scores a few sentences in float32; the scores must agree with the model's. Then both
@@ -97,7 +97,7 @@ def export(
     verify(model, complete_spec(None), tokenizers, place=place)
     spec = complete_spec(None if quantization == "float32" else quantization)
 
-    compared: list[comparison.Comparison] = []
+    compared: list[comparison.RuntimeComparison] = []
 
     def fill(partial: Path) -> None:
         spec.save(str(partial))

@@ -19,8 +19,8 @@ from multihead.apps.export.calibration import calibration_lines
 from multihead.apps.export.folder import refuse_used, write_folder
 from multihead.data.images.opening import Form, as_picture, fitted, open_picture
 from multihead.errors import UserError
-from multihead.inspect.live import Blocks, assemble
-from multihead.inspect.page import Page
+from multihead.inspect.live import PageBlocks, assemble
+from multihead.inspect.page import HtmlPage
 from multihead.inspect.page.shell import asset
 from multihead.run import Run
 from multihead.system.addresses import located
@@ -50,10 +50,10 @@ class LivePage:
     """
 
     title: str
-    blocks: Blocks
+    blocks: PageBlocks
     agreement: float | None
 
-    def page(self) -> Page:
+    def page(self) -> HtmlPage:
         """Return the page as one HTML file."""
         return assemble(self.title, self.blocks)
 
@@ -139,7 +139,7 @@ def live_page(
         raise UserError(fact, place=str(run.folder), remedy=remedy)
     given = {} if text is None else {"picture": _png(run, text)} if run.task == "pictures" else {"text": text}
     facts = {**parts.facts, **given}
-    blocks = Blocks(parts.engine, parts.weights, parts.vocabularies, facts, parts.scripts)
+    blocks = PageBlocks(parts.engine, parts.weights, parts.vocabularies, facts, parts.scripts)
     return LivePage(parts.facts["name"], blocks, parts.agreement)
 
 

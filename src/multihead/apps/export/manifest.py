@@ -63,11 +63,5 @@ def faults(folder: Path) -> dict[str, str]:
     return found
 
 
-def refuse_damaged(folder: Path) -> None:
-    """Raise ``UserError`` unless every file of an export is whole."""
-    for name, fault in faults(folder).items():
-        raise UserError(fault, place=str(folder / name), remedy=_REMEDY)
-
-
 def _entry(path: Path) -> dict[str, Any]:
     return {"size": disk.regular_size(path), "sha256": disk.sha256(path)}

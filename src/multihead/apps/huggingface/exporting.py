@@ -15,7 +15,7 @@ from torch import nn
 from multihead.apps.export import manifest
 from multihead.apps.export.folder import refuse_used, write_folder
 from multihead.apps.huggingface.foreign._folder import Folder
-from multihead.apps.huggingface.models import SUPPORTED, Kind
+from multihead.apps.huggingface.models import SUPPORTED, HuggingFaceKind
 from multihead.apps.huggingface.verification import same_weights, verify
 from multihead.errors import UserError
 from multihead.run import Run
@@ -69,7 +69,12 @@ def export(run: Run, folder: Path) -> str:
 
 
 def _write(
-    folder: Path, kind: Kind, model: nn.Module, settings: Any, run: Run, tokenizer: Tokenizer | None
+    folder: Path,
+    kind: HuggingFaceKind,
+    model: nn.Module,
+    settings: Any,
+    run: Run,
+    tokenizer: Tokenizer | None,
 ) -> None:
     symbols: Mapping[str, int] = {}
     if tokenizer is not None:

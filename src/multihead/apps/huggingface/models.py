@@ -19,7 +19,7 @@ Weights = Mapping[str, Tensor]
 Symbols = Mapping[str, int]
 
 
-class Kind(NamedTuple):
+class HuggingFaceKind(NamedTuple):
     """One kind of model.
 
     Attributes:
@@ -272,9 +272,9 @@ def _spelled(value: object) -> str:
 
 
 SUPPORTED = {
-    "transformer": Kind("MarianMTModel", _marian_faults, _marian_config, _marian_weights),
-    "gpt": Kind("GPT2LMHeadModel", _gpt_faults, _gpt_config, _gpt_weights),
-    "bert": Kind("BertForPreTraining", _bert_faults, _bert_config, _bert_weights),
-    "vit": Kind("ViTForImageClassification", _vit_faults, _vit_config, _vit_weights),
+    "transformer": HuggingFaceKind("MarianMTModel", _marian_faults, _marian_config, _marian_weights),
+    "gpt": HuggingFaceKind("GPT2LMHeadModel", _gpt_faults, _gpt_config, _gpt_weights),
+    "bert": HuggingFaceKind("BertForPreTraining", _bert_faults, _bert_config, _bert_weights),
+    "vit": HuggingFaceKind("ViTForImageClassification", _vit_faults, _vit_config, _vit_weights),
 }
 """By our kind of model."""

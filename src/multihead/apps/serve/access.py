@@ -22,7 +22,7 @@ MOST_CLIENTS = 10_000
 MINUTE = 60.0
 
 
-class Keys:
+class ApiKeys:
     """API keys, of which only digests are kept in memory.
 
     Args:

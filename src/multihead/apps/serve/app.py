@@ -11,12 +11,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from multihead.apps.serve.access import Keys, Rate
+from multihead.apps.serve.access import ApiKeys, Rate
 from multihead.apps.serve.corrections import Corrections
 from multihead.apps.serve.deepl import DeepL
 from multihead.apps.serve.glossaries import Glossaries
 from multihead.apps.serve.guard import Guard
-from multihead.apps.serve.handling import Handling, Limits
+from multihead.apps.serve.handling import Handling, RequestLimits
 from multihead.apps.serve.libretranslate import LibreTranslate, TranslateDocument
 from multihead.apps.serve.logs import Log, no_log
 from multihead.apps.serve.metrics import Metrics
@@ -43,8 +43,8 @@ class Serving:
         metrics: of the server.
     """
 
-    limits: Limits = field(default_factory=Limits)
-    keys: Keys | None = None
+    limits: RequestLimits = field(default_factory=RequestLimits)
+    keys: ApiKeys | None = None
     requests: Rate = field(default_factory=lambda: Rate(None, "requests"))
     corrections: Corrections | None = None
     glossaries: Glossaries = field(default_factory=Glossaries)

@@ -25,8 +25,6 @@ Translate = Callable[[Sequence[str], SearchSettings, Sequence[Forced] | None], l
 """Translates lines, one sentence each, with what is forced in each, or None."""
 NOTHING: Forced = ("", ())
 
-OnBatch = Callable[[int, float], object]
-
 BATCH_SECONDS = 0.25
 """Duration that the cost of a batch is adjusted to."""
 FIRST_COST, LEAST_COST, MOST_COST = 4_000.0, 300.0, 10_000_000.0

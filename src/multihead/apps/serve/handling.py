@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 
-from multihead.apps.serve.access import Keys, Rate, key_in
+from multihead.apps.serve.access import ApiKeys, Rate, key_in
 from multihead.apps.serve.corrections import Corrections
 from multihead.apps.serve.fields import Fields, read_fields
 from multihead.apps.serve.glossaries import Glossaries
 from multihead.apps.serve.metrics import Metrics
 from multihead.apps.serve.refusal import RefusedError
 from multihead.apps.serve.request import TranslationRequest
-from multihead.apps.serve.service import Direction, Options, Service
+from multihead.apps.serve.service import Options, ServedDirection, Service
 
 POLL_SECONDS = 0.25
 """Interval of the check whether a client is still connected."""
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Limits:
+class RequestLimits:
     """Limits of a request.
 
     Attributes:
@@ -62,8 +62,8 @@ class Handling:
         self,
         service: Service,
         *,
-        limits: Limits,
-        keys: Keys | None,
+        limits: RequestLimits,
+        keys: ApiKeys | None,
         corrections: Corrections | None,
         glossaries: Glossaries,
         metrics: Metrics,
@@ -102,7 +102,7 @@ class Handling:
             raise RefusedError(403, "the API key is not valid")
         request.state.client = request.state.notes["key"] = name
 
-    def options(self, request: Request, wanted: TranslationRequest, direction: Direction) -> Options:
+    def options(self, request: Request, wanted: TranslationRequest, direction: ServedDirection) -> Options:
         """Return the options of a translation. Raises ``RefusedError``: no such glossary."""
         if wanted.glossary is None:
             return Options(wanted.alternatives, wanted.format)
@@ -110,7 +110,7 @@ class Handling:
         found = self.glossaries.find(wanted.glossary, owner, direction.source, direction.target)
         return Options(wanted.alternatives, wanted.format, glossary=found)
 
-    def spend(self, request: Request, direction: Direction, chars: int) -> None:
+    def spend(self, request: Request, direction: ServedDirection, chars: int) -> None:
         """Count the characters of a request. Raises ``RefusedError`` above the rate."""
         client = request.state.client
         self.limits.rate.spend(client, chars)

@@ -6,7 +6,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from multihead_documents import KINDS, TABLES
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -14,8 +13,9 @@ from starlette.routing import Route
 from multihead.apps.serve.handling import Handling, document_path, while_connected
 from multihead.apps.serve.queued import Ticket
 from multihead.apps.serve.refusal import RefusedError
-from multihead.apps.serve.request import TRANSLATE, language, one_text, parse_request, refuse_unknown
-from multihead.apps.serve.service import Direction, detected, for_request
+from multihead.apps.serve.request import language, one_text, parse_request, refuse_unknown
+from multihead.apps.serve.service import ServedDirection, detected, for_request
+from multihead.documents import about_documents
 from multihead.errors import UserError
 from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text import identify
@@ -27,9 +27,7 @@ DETECT = ("q", "api_key")
 SUGGEST = ("q", "s", "source", "target", "api_key")
 TRANSLATE_FILE = ("file", "source", "target", "api_key")
 
-FILES = KINDS.keys() - TABLES
-"""Extensions of documents that are translated."""
-TranslateDocument = Callable[[TextTranslator, Direction, str, bytes], tuple[bytes, list[str]]]
+TranslateDocument = Callable[[TextTranslator, ServedDirection, str, bytes], tuple[bytes, list[str]]]
 """Translates a document: translator, its direction, file name with its ending, content."""
 
 
@@ -143,7 +141,7 @@ class LibreTranslate:
         if self._translate_document is None:
             raise RefusedError(501, "this server translates no documents")
         path = document_path(upload.name)
-        if path.suffix not in FILES:
+        if path.suffix not in _endings():
             raise RefusedError(400, f"files ending in {path.suffix or 'nothing'} are not supported")
         direction = self._service.direction(
             language(fields.values, "source"),
@@ -211,18 +209,21 @@ class LibreTranslate:
                 "charLimit": handling.limits.chars,
                 "frontendTimeout": 300,
                 "suggestions": handling.corrections is not None,
-                "supportedFilesFormat": sorted(FILES) if self._translate_document else [],
+                "supportedFilesFormat": sorted(_endings()) if self._translate_document else [],
                 "language": named,
                 "glossaries": list(handling.glossaries.named),
             }
         )
 
 
-FIELDS = {"/translate": TRANSLATE, "/detect": DETECT, "/suggest": SUGGEST, "/translate_file": TRANSLATE_FILE}
-"""Fields of each route."""
+def _endings() -> set[str]:
+    """Return the extensions of documents that are translated."""
+    library = about_documents("multihead.documents.library", "/translate_file")
+    endings: set[str] = set(library.BY_ENDING) - library.TABLES
+    return endings
 
 
-def _detected(text: str, direction: Direction) -> dict[str, object]:
+def _detected(text: str, direction: ServedDirection) -> dict[str, object]:
     """Return the language a text was read as, and how probable it is among all languages, in percent."""
     chances = {guess.code: guess.probability for guess in identify.identify(text, most=500)}
     return {

@@ -3,7 +3,7 @@
 from typing import Any
 
 from multihead.apps.serve import deepl, libretranslate, page_routes, request
-from multihead.apps.serve.handling import Limits
+from multihead.apps.serve.handling import RequestLimits
 from multihead.apps.serve.service import Service
 
 Json = dict[str, Any]
@@ -24,7 +24,7 @@ CODE: Json = {"type": "string", "description": 'A language code (BCP 47), "auto"
 KEY: Json = {"type": "string", "description": "API key, where the server needs one."}
 
 
-def description(service: Service, limits: Limits, *, keys: bool) -> Json:
+def description(service: Service, limits: RequestLimits, *, keys: bool) -> Json:
     """Return the description of a server as JSON.
 
     Args:

@@ -16,7 +16,7 @@ from multihead.apps.serve.handling import Handling, while_connected
 from multihead.apps.serve.queued import Ticket
 from multihead.apps.serve.refusal import RefusedError
 from multihead.apps.serve.request import TRANSLATE, language, one_text, parse_request, refuse_unknown
-from multihead.apps.serve.service import Answer, Direction, for_request
+from multihead.apps.serve.service import ServedDirection, TranslatedText, for_request
 from multihead.errors import UserError
 
 FOLDER = Path(__file__).with_name("page")
@@ -165,11 +165,11 @@ class PageRoutes:
             raise RefusedError(400, fact)
         return text
 
-    def _direction(self, values: Mapping[str, object], text: str) -> Direction:
+    def _direction(self, values: Mapping[str, object], text: str) -> ServedDirection:
         return self._service.direction(language(values, "source"), language(values, "target"), text)
 
 
-def _sentences(answer: Answer, direction: Direction) -> dict[str, object]:
+def _sentences(answer: TranslatedText, direction: ServedDirection) -> dict[str, object]:
     return {
         "translatedText": answer.text,
         "source": direction.source,

@@ -5,17 +5,13 @@ import copy
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
-
-from multihead_documents.markup import Markup
-from multihead_documents.reading import Text
-from multihead_documents.web.html import Page
 
 from multihead.apps.serve.fair_queue import BusyError, DeadlineError, FairQueue
 from multihead.apps.serve.queued import QueuedTranslator, Ticket
 from multihead.apps.serve.refusal import RefusedError
 from multihead.apps.serve.request import Format
+from multihead.documents import about_documents, is_installed, not_installed
 from multihead.errors import UserError
 from multihead.recipe.settings import SearchSettings
 from multihead.tasks.translation.texts.text_results import SentenceTranslation, TextTranslation
@@ -31,7 +27,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Direction:
+class ServedDirection:
     """A served translator.
 
     Attributes:
@@ -50,7 +46,7 @@ class Direction:
 
 
 @dataclass(frozen=True)
-class Answer:
+class TranslatedText:
     """A translated text.
 
     Attributes:
@@ -97,7 +93,9 @@ class Service:
         UserError: two translators have the same pair of languages.
     """
 
-    def __init__(self, directions: Sequence[Direction], queue: FairQueue, *, seconds: float = 60.0) -> None:
+    def __init__(
+        self, directions: Sequence[ServedDirection], queue: FairQueue, *, seconds: float = 60.0
+    ) -> None:
         self.directions, self.queue, self.seconds = tuple(directions), queue, seconds
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="request")
         seen: dict[tuple[str, str], str] = {}
@@ -119,7 +117,7 @@ class Service:
         """Target languages, each once."""
         return list(dict.fromkeys(one.target for one in self.directions))
 
-    def direction(self, source: str, target: str, text: str = "") -> Direction:
+    def direction(self, source: str, target: str, text: str = "") -> ServedDirection:
         """Return the translator between two languages.
 
         Args:
@@ -147,7 +145,7 @@ class Service:
             raise RefusedError(400, f'"target" must be named; this server translates {self}')
         return fitting[0]
 
-    def _of_language(self, text: str, fitting: Sequence[Direction]) -> list[Direction]:
+    def _of_language(self, text: str, fitting: Sequence[ServedDirection]) -> list[ServedDirection]:
         """Return the directions from the language that a text seems to be written in."""
         sources = list(dict.fromkeys(one.source for one in fitting))
         if len(sources) == 1:
@@ -162,8 +160,8 @@ class Service:
         return ", ".join(f"{one.source} to {one.target}" for one in self.directions)
 
     async def translate(
-        self, texts: Sequence[str], direction: Direction, options: Options, client: str = ""
-    ) -> list[Answer]:
+        self, texts: Sequence[str], direction: ServedDirection, options: Options, client: str = ""
+    ) -> list[TranslatedText]:
         """Translate texts in one direction.
 
         Raises:
@@ -190,7 +188,7 @@ class Service:
             ticket.give_up()
 
 
-def for_request(direction: Direction, ticket: Ticket) -> TextTranslator:
+def for_request(direction: ServedDirection, ticket: Ticket) -> TextTranslator:
     """Return the translator of a direction for one request."""
     texts = copy.copy(direction.texts)
     translator = texts.translator
@@ -199,36 +197,49 @@ def for_request(direction: Direction, ticket: Ticket) -> TextTranslator:
     return texts
 
 
-def _translated(texts: Sequence[str], direction: Direction, options: Options, ticket: Ticket) -> list[Answer]:
+def refuse_html_without_library(options: Options) -> None:
+    """Raise ``RefusedError`` if HTML is to be translated, and multihead-documents is not installed."""
+    if options.format == "html" and not is_installed():
+        raise RefusedError(501, str(not_installed("HTML")))
+
+
+def _translated(
+    texts: Sequence[str], direction: ServedDirection, options: Options, ticket: Ticket
+) -> list[TranslatedText]:
     settings = direction.settings
     if count := options.alternatives:
         beam = max(settings.beam_size, count + 1)
         settings = settings.model_copy(update={"n_best": count + 1, "beam_size": beam, "method": "beam"})
     translator = for_request(direction, ticket)
+    refuse_html_without_library(options)
     if options.format == "html":
         return [_html(text, translator, settings, options) for text in texts]
     found = translator.translate(texts, settings, sentences=options.sentences, glossary=options.glossary)
     return [_answer(one, count) for one in found]
 
 
-def _html(text: str, translator: TextTranslator, settings: SearchSettings, options: Options) -> Answer:
+def _html(
+    text: str, translator: TextTranslator, settings: SearchSettings, options: Options
+) -> TranslatedText:
     """Translate the text of an HTML fragment or page; everything else stays as it is."""
-    page = Page(Path("q"), Text("q", text, "utf-8"))
-    sources: list[Markup] = [segment.source for segment in page.segments]
+    library = about_documents("multihead.documents.library", "HTML")
+    page = library.html_fragment(text)
     found = translator.translate_markup(
-        sources, settings, sentences=options.sentences, glossary=options.glossary
+        [library.to_translate(segment.source) for segment in page.segments],
+        settings,
+        sentences=options.sentences,
+        glossary=options.glossary,
     )
     answers = [_answer(one, 0) for one in found]
-    rendered = (
-        page.rendered({number: one.markup for number, one in enumerate(found)}) if found else text.encode()
-    )
+    translations = {number: library.to_document(one.markup) for number, one in enumerate(found)}
+    html: bytes = library.rendered(page, translations) if found else text.encode()
     lengths = [max(1, len(one.source)) for one in found]
     mean = sum(a.confidence * n for a, n in zip(answers, lengths, strict=True)) / max(1, sum(lengths))
     notes = tuple(note for answer in answers for note in answer.notes)
-    return Answer(rendered.decode("utf-8"), confidence=mean if answers else 1.0, notes=notes)
+    return TranslatedText(html.decode("utf-8"), confidence=mean if answers else 1.0, notes=notes)
 
 
-def _answer(found: TextTranslation, alternatives: int) -> Answer:
+def _answer(found: TextTranslation, alternatives: int) -> TranslatedText:
     for number, one in enumerate(found.sentences, start=1):
         # A sentence that was not translated at all could go unnoticed in the answer.
         if one.searched and one.warnings and not one.confidence and one.text == one.source:
@@ -238,7 +249,7 @@ def _answer(found: TextTranslation, alternatives: int) -> Answer:
         for number, one in enumerate(found.sentences, start=1)
         for note in _notes(one)
     ]
-    return Answer(
+    return TranslatedText(
         found.text, found.alternatives[:alternatives], found.confidence, tuple(notes), found.sentences
     )
 

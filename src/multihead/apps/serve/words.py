@@ -7,24 +7,23 @@ from typing import Any
 
 import numpy as np
 import torch
-from multihead_documents.splice import Span
 
 from multihead.inspect.maps import sentence
 from multihead.recipe.settings import SearchSettings
 from multihead.tasks.translation.lines.batching import SourceLine
 from multihead.tasks.translation.lines.line_translator import LineTranslator
 from multihead.tasks.translation.lines.searching import collate_sources
-from multihead.tasks.translation.texts.carrying import Line
-from multihead.tasks.translation.texts.text_layout import Unit
+from multihead.tasks.translation.texts.carrying import SearchedLine
+from multihead.tasks.translation.texts.text_layout import SentenceUnit, Span
 from multihead.text.lexicon import Lexicon
-from multihead.text.placeholders import Table
+from multihead.text.placeholders import PlaceholderTable
 
 MOST_CHOICES, CANDIDATES, LEAST = 7, 10, 0.002
 """Number of alternatives for a word, of tokens that are tried, and their smallest probability."""
 
 
 @dataclass(frozen=True)
-class Words:
+class WordAlignment:
     """A sentence and its translation, word by word.
 
     Attributes:
@@ -40,7 +39,7 @@ class Words:
     probabilities: list[float]
 
 
-def words_of(translator: LineTranslator, text: str, translation: str) -> Words:
+def words_of(translator: LineTranslator, text: str, translation: str) -> WordAlignment:
     """Return the words of a sentence and its translation; none for a model without cross-attention.
 
     Args:
@@ -48,15 +47,15 @@ def words_of(translator: LineTranslator, text: str, translation: str) -> Words:
         text: one sentence.
         translation: its translation, or another text.
     """
-    line = Line(Unit(text), text, Table((), ()))
+    line = SearchedLine(SentenceUnit(text), text, PlaceholderTable((), ()))
     (found,) = translator.word_weights([line], [translation], Lexicon())
     if found is None:
-        return Words([], [], [], [])
+        return WordAlignment([], [], [], [])
     weights = np.asarray(found.matrix_TS).round(3).tolist()
     probabilities = _probabilities(translator, text, translation)
     if len(probabilities) != len(found.rows):
         probabilities = [1.0] * len(found.rows)
-    return Words(found.columns, found.rows, weights, probabilities)
+    return WordAlignment(found.columns, found.rows, weights, probabilities)
 
 
 def _probabilities(translator: LineTranslator, text: str, translation: str) -> list[float]:

@@ -37,7 +37,6 @@ from multihead.system.safe_parsing import parse_json
 
 HEADS, WIDTH, REACH, PROJECTED, ROUNDS, CHUNK = 4, 64, 64, 256, 4, 64
 """Heads and their width; half a window of 129; Linformer's k; Reformer's hash rounds and chunk."""
-LENGTHS = (256, 512, 1024, 2048, 4096, 8192, 16384)
 SHORT = 160
 """Length of a first pass, which is not measured."""
 LEAST_SECONDS = 2.0

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from multihead.inspect import figures
 from multihead.inspect.figures import BLUE, GREEN, INK, ORANGE
 from multihead.nn import MultiHeadAttention, SinusoidalPositions, masks
-from multihead.nn.cells import ELMAN, GRU, LSTM, Cell
+from multihead.nn.cells import ELMAN, GRU, LSTM, RecurrentCell
 from multihead.nn.recurrent import RecurrentStack
 from multihead.system import randomness
 
@@ -37,7 +37,7 @@ COLOURS = {"rnn": ORANGE, "lstm": BLUE, "gru": GREEN, "attention": INK}
 class Recurrence(nn.Module):
     """One recurrent layer; its last output, (B, d)."""
 
-    def __init__(self, cell: Cell, d: int) -> None:
+    def __init__(self, cell: RecurrentCell, d: int) -> None:
         super().__init__()
         self.layer = RecurrentStack(cell, d, d, 1)
 
@@ -48,7 +48,7 @@ class Recurrence(nn.Module):
         return last_Bd
 
 
-class Attention(nn.Module):
+class SymbolAttention(nn.Module):
     """One layer of causal self-attention over symbols with sinusoidal positions; its last output, (B, d)."""
 
     def __init__(self, d: int) -> None:
@@ -66,12 +66,12 @@ LAYERS: Mapping[str, Callable[[int], nn.Module]] = {
     "rnn": lambda d: Recurrence(ELMAN, d),
     "lstm": lambda d: Recurrence(LSTM, d),
     "gru": lambda d: Recurrence(GRU, d),
-    "attention": Attention,
+    "attention": SymbolAttention,
 }
 """Every layer by its name, each made for a width."""
 
 
-class Memory(nn.Module):
+class SymbolModel(nn.Module):
     """A layer between embeddings and an output layer over the symbols.
 
     Args:
@@ -116,7 +116,7 @@ def sequences(count: int, distance: int) -> tuple[Tensor, Tensor]:
     return torch.cat([first_B[:, None], noise_BN], dim=1), first_B
 
 
-def gradient(model: Memory, distance: int) -> tuple[float, float]:
+def gradient(model: SymbolModel, distance: int) -> tuple[float, float]:
     """The mean norm of d logit / d first input at a distance, and the fraction of right answers."""
     ids_BN, first_B = sequences(MEASURED, distance)
     x_BNd = model.embedding(ids_BN).detach().requires_grad_()
@@ -143,7 +143,7 @@ def measure(name: str, seed: int, distances: Sequence[int], *, d: int, updates: 
         return [slope for slope, _ in found], [right for _, right in found]
 
     with randomness.at(seed):
-        model = Memory(LAYERS[name](d), d)
+        model = SymbolModel(LAYERS[name](d), d)
     untrained, _ = measured(0)
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
     for update in range(1, updates + 1):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.data.cleaning.ngrams import CharacterModel, Lines
+from multihead.data.cleaning.ngrams import CharacterModel, LineNgrams
 from multihead.data.plan import shuffled
 from multihead.text.scripts import script
 
@@ -33,7 +33,7 @@ Rows = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Languages:
+class LanguageVerdicts:
     """Verdicts of the character models on N pairs.
 
     Attributes:
@@ -53,11 +53,11 @@ class Languages:
     scripts: tuple[Rows, Rows]
 
 
-def languages(sources: Sequence[str], targets: Sequence[str]) -> Languages:
+def languages(sources: Sequence[str], targets: Sequence[str]) -> LanguageVerdicts:
     """Judge the language of both sides of all pairs. Repeated lines count once."""
     unique = [list(dict.fromkeys(lines)) for lines in (sources, targets)]
-    bits = Lines(unique[0]).bits
-    sides = [Lines(lines, bits) for lines in unique]
+    bits = LineNgrams(unique[0]).bits
+    sides = [LineNgrams(lines, bits) for lines in unique]
     first = [CharacterModel(lines) for lines in sides]
     trusted = [_trusted(sides[side], first[side], first[1 - side]) for side in (0, 1)]
     del first  # four models at once would take twice the memory
@@ -66,12 +66,12 @@ def languages(sources: Sequence[str], targets: Sequence[str]) -> Languages:
     foreign = [models[1 - side].score(sides[side]) - own[side] for side in (0, 1)]
     wordlike = []
     for side in (0, 1):
-        mixed = Lines([_mixed(text, number) for number, text in enumerate(unique[side])], bits)
+        mixed = LineNgrams([_mixed(text, number) for number, text in enumerate(unique[side])], bits)
         wordlike.append(own[side] > models[side].score(mixed) + WORDLIKE)
     rows = [_places(unique[side], lines) for side, lines in enumerate((sources, targets))]
     crossed = [(foreign[side] * sides[side].lengths)[rows[side]] for side in (0, 1)]
     surprise = [_surprise(own[side], sides[side])[rows[side]] for side in (0, 1)]
-    return Languages(
+    return LanguageVerdicts(
         surprise=(surprise[0], surprise[1]),
         crossed=crossed[0] + crossed[1],
         foreign=(foreign[0][rows[0]], foreign[1][rows[1]]),
@@ -85,7 +85,7 @@ def _places(unique: Sequence[str], lines: Sequence[str]) -> NDArray[np.int64]:
     return np.array([numbers[text] for text in lines], dtype=np.int64)
 
 
-def _trusted(lines: Lines, own: CharacterModel, other: CharacterModel) -> Rows:
+def _trusted(lines: LineNgrams, own: CharacterModel, other: CharacterModel) -> Rows:
     """Return the lines that a side's second model learns from, (N,).
 
     Lines that the other side's model explains better are left out too, unless there are many: then the sides
@@ -98,7 +98,7 @@ def _trusted(lines: Lines, own: CharacterModel, other: CharacterModel) -> Rows:
     return probable if crossed.mean() > MOST_CROSSED else probable & ~crossed
 
 
-def _surprise(scores: Floats, lines: Lines) -> Floats:
+def _surprise(scores: Floats, lines: LineNgrams) -> Floats:
     """Return how far each score is below the median of lines about as long, in units of the lower spread."""
     group = np.minimum((2 * np.log2(lines.lengths)).astype(np.int64), 30)
     found = np.zeros(len(scores))

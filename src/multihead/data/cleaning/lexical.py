@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.data.cleaning.lexicon import Lexicon, Side
+from multihead.data.cleaning.lexicon import ConditionalLexicon, Side
 from multihead.data.cleaning.shifts import shifted
 from multihead.data.plan import shuffled
 from multihead.recipe.settings import TokenizerSettings
@@ -98,7 +98,7 @@ def _constant_shift(source: Side, target: Side) -> int:
     halves = [np.arange(1, count // 2), np.arange(count // 2, count - 1)]
     explained = {}
     for shift in (0, 1, -1):
-        lexicon = Lexicon(source.chosen(halves[0]), target.chosen(halves[0] + shift))
+        lexicon = ConditionalLexicon(source.chosen(halves[0]), target.chosen(halves[0] + shift))
         gain, _ = lexicon.gain(source.chosen(halves[1]), target.chosen(halves[1] + shift))
         explained[shift] = float(gain.mean())
     best = max(explained, key=explained.__getitem__)
@@ -137,7 +137,7 @@ def _judged(views: Sequence[View], lengths: Sequence[Floats], shift: Ints, seed:
 
 
 def _gains(source: Side, target: Side, partner: Ints, others: Mapping[str, Ints]) -> dict[str, Floats]:
-    """Return ``Lexicon.gain`` in both directions, (N, 4), of each source and its target in these orders.
+    """Return ``ConditionalLexicon.gain`` in both directions, (N, 4), of source and target in these orders.
 
     Args:
         source: the sources.
@@ -152,7 +152,7 @@ def _gains(source: Side, target: Side, partner: Ints, others: Mapping[str, Ints]
         fitted = np.flatnonzero(half != part)
         fitted = fitted[:: 1 + int(_cells(source, target, fitted).sum()) // MOST_CELLS]
         one, other = source.chosen(fitted), target.chosen(partner[fitted])
-        there, back = Lexicon(one, other), Lexicon(other, one)
+        there, back = ConditionalLexicon(one, other), ConditionalLexicon(other, one)
         for name, paired in others.items():
             for rows in np.array_split(judged, 1 + int(_cells(source, target, judged).sum()) // MOST_CELLS):
                 a, b = source.chosen(rows), target.chosen(paired[rows])

@@ -49,7 +49,7 @@ class Side:
         return Side(self.ids[places], starts, self.size)
 
 
-class Lexicon:
+class ConditionalLexicon:
     """P(target token | source token), learned by expectation maximisation; source token 0 is empty.
 
     The table is dense: (source tokens + 1) * target tokens numbers.

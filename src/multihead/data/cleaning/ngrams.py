@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.bool_]
 
 
-class Lines:
+class LineNgrams:
     """The n-grams of texts, computed once for all models.
 
     Args:
@@ -72,13 +72,13 @@ class CharacterModel:
         rows: of these only, (N,).
     """
 
-    def __init__(self, lines: Lines, rows: Rows | None = None) -> None:
+    def __init__(self, lines: LineNgrams, rows: Rows | None = None) -> None:
         wanted = slice(None) if rows is None else rows[lines.line]
         size = 1 << lines.bits
         self._counts = [np.bincount(keys[wanted], minlength=size).astype(np.int32) for keys in lines.keys]
         self._kinds = int(np.count_nonzero(self._counts[1])) + 1
 
-    def score(self, lines: Lines, own: Rows | None = None) -> Floats:
+    def score(self, lines: LineNgrams, own: Rows | None = None) -> Floats:
         """Return the mean log-probability (nats) of a character of each line, its end included.
 
         Args:

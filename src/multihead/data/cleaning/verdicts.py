@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multihead.data.cleaning import lexical, surface
-from multihead.data.cleaning.language import Languages, languages
+from multihead.data.cleaning.language import LanguageVerdicts, languages
 from multihead.data.cleaning.lexical import Evidence
 from multihead.system.progress import OnProgress
 
@@ -151,7 +151,7 @@ def _judged(
 
 
 def _by_models(
-    found: Languages, proof: Evidence, written: NDArray[np.bool_]
+    found: LanguageVerdicts, proof: Evidence, written: NDArray[np.bool_]
 ) -> Iterator[tuple[Reason, NDArray[np.bool_]]]:
     """Yield the verdicts of the models, the first that holds first; ``written``: both sides have letters."""
     each = (found.foreign[0] > CROSSED_EACH) & (found.foreign[1] > CROSSED_EACH)

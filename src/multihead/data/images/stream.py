@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from multihead.batch import Batch
 from multihead.data.plan import Indices, shuffled
-from multihead.data.stream import START, Position, Stream
+from multihead.data.stream import START, Stream, StreamPosition
 
 B = TypeVar("B", bound=Batch)
 
@@ -30,7 +30,7 @@ class PictureStream(Stream[B]):
         *,
         batch_pictures: int,
         seed: int,
-        position: Position = START,
+        position: StreamPosition = START,
     ) -> None:
         assert count > 0, "no images to train on"
         super().__init__(position)

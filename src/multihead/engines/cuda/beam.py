@@ -119,7 +119,7 @@ class BeamState:
 
     # --- the parts of a step ----------------------------------------------------------------------------
 
-    def _extensions(self, logits_RV: Tensor, request: BeamRequest) -> "_Extensions":
+    def _extensions(self, logits_RV: Tensor, request: BeamRequest) -> "_CapturedExtensions":
         """All candidate extensions of every sentence's hypotheses; see ``branching.continuations``."""
         B, K = self._sums_BK.shape
         normaliser_R, end_R, values_RC, tokens_RC = _best(logits_RV, request, K)
@@ -134,7 +134,9 @@ class BeamState:
         values[..., 0] = forced_BK
         tokens[..., 0].masked_fill_(must_BK, request.eos_id)
         sums = self._sums_BK[..., None] + (values - normaliser_BK[..., None])
-        return _Extensions(sums.flatten(1), tokens.flatten(1), cut_BK[..., None].expand_as(sums).flatten(1))
+        return _CapturedExtensions(
+            sums.flatten(1), tokens.flatten(1), cut_BK[..., None].expand_as(sums).flatten(1)
+        )
 
     def _finish(
         self, ends_BK: Tensor, sums_BK: Tensor, parents_BK: Tensor, cut_BK: Tensor, alpha: float
@@ -179,7 +181,7 @@ def _banned(tokens: tuple[int, ...], vocabulary: int, device: torch.device) -> T
 
 
 @dataclass(frozen=True, slots=True)
-class _Extensions:
+class _CapturedExtensions:
     """One-symbol extensions of the live hypotheses, X for each sentence; all (B, X). See ``search.beam``."""
 
     sums: Tensor

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from multihead.engines.attention import Keys
+from multihead.engines.attention import KeysAndValues
 from multihead.engines.layers import LaidOutDecoder
 from multihead.nn.description import AttentionSpec, DecoderLayerSpec, StackSpec
 
@@ -25,7 +25,7 @@ class FixedCache:
         source_bias: 0, or -infinity at padding, (B, 1, 1, S); filled in place.
     """
 
-    def __init__(self, source: Keys, own: Keys, source_bias: Tensor) -> None:
+    def __init__(self, source: KeysAndValues, own: KeysAndValues, source_bias: Tensor) -> None:
         self.source, self._own, self.source_bias = source, own, source_bias
         self._slots_K, self._count = source_bias.new_zeros(0, dtype=torch.long), 0
 
@@ -33,11 +33,11 @@ class FixedCache:
         """Set the slots of the next position; its step attends to the first ``count`` slots."""
         self._slots_K, self._count = slots_K, count
 
-    def append(self, k_NGKd: Tensor, v_NGKd: Tensor) -> Keys:
+    def append(self, k_NGKd: Tensor, v_NGKd: Tensor) -> KeysAndValues:
         """Write keys and values to the slots; return those of the first ``count`` slots."""
         for buffer, new in zip(self._own, (k_NGKd, v_NGKd), strict=True):
             buffer.index_copy_(2, self._slots_K, new)
-        return Keys(*(buffer[:, :, : self._count] for buffer in self._own))
+        return KeysAndValues(*(buffer[:, :, : self._count] for buffer in self._own))
 
 
 class FixedMemory:
@@ -64,9 +64,11 @@ class FixedMemory:
     ) -> None:
         self.source_bias_BS = torch.zeros(sentences, width, dtype=dtype, device=device)
 
-        def buffers(spec: AttentionSpec, slots: int) -> Keys:
+        def buffers(spec: AttentionSpec, slots: int) -> KeysAndValues:
             shape = sentences, spec.kv_heads, slots
-            return Keys(*(torch.zeros(*shape, d, dtype=dtype, device=device) for d in (spec.d_k, spec.d_v)))
+            return KeysAndValues(
+                *(torch.zeros(*shape, d, dtype=dtype, device=device) for d in (spec.d_k, spec.d_v))
+            )
 
         def cache(layer: DecoderLayerSpec) -> FixedCache:
             source, own = buffers(layer.cross_attention, width), buffers(layer.self_attention, slots)

@@ -37,7 +37,7 @@ class Ended(NamedTuple):
     cut: bool
 
 
-class NotFiniteError(ArithmeticError):
+class NotFiniteScoresError(ArithmeticError):
     """The model's scores are not finite; ``step`` counts from 0."""
 
     def __init__(self, step: int) -> None:
@@ -79,7 +79,13 @@ def beam(
     stop_at_first = request.stop == "first"
     sizes_and_end = K, request.n_best, decoder.output.outputs, request.eos_id, stop_at_first
     constraints = request.no_repeat_ngram, request.min_length, decoder.reach
-    search = (*sizes_and_end, native.bits(request.alpha), len(banned), native.address(banned), *constraints)
+    search = (
+        *sizes_and_end,
+        native.bits(request.alpha),
+        len(banned),
+        native.array_address(banned),
+        *constraints,
+    )
     ended: list[_End] = []
     step = 0
     while True:
@@ -97,7 +103,7 @@ def beam(
         decoder.beam(cache, tables, search, K, live.addresses, (step, most), live.report)
         made, ends, due, not_finite = live.report.tolist()
         if not_finite:
-            raise NotFiniteError(step + made)
+            raise NotFiniteScoresError(step + made)
         ended += live.ended(ends)
         cache.slots += K * made if step else 1 + K * (made - 1)
         step += made
@@ -156,7 +162,7 @@ class _Live:
         """The kernel's arguments: sizes, and the tensors' addresses in its order."""
         parts: list[Array | None] = [self.sums, self.bias, self.scores, self.count, self.done]
         parts += [self.longest, self.place, self.tokens, self.parents, self.ends, self.totals, *self._work]
-        return (len(self.done), self.tokens.shape[1], *map(native.address, parts))
+        return (len(self.done), self.tokens.shape[1], *map(native.array_address, parts))
 
     def ended(self, count: int) -> list[_End]:
         """The hypotheses that ended during the last call."""

@@ -58,13 +58,19 @@ class NativeCache:
     def own(self) -> tuple[int, ...]:
         """The kernels' arguments for the target: addresses of keys and values, room, slots, sentences."""
         keys, values = self._own
-        return native.address(keys), native.address(values), self.room, self.slots, keys.shape[1]
+        return native.array_address(keys), native.array_address(values), self.room, self.slots, keys.shape[1]
 
     @property
     def source(self) -> tuple[int, ...]:
         """The kernels' arguments for the source, in the same order."""
         keys, values = self._source
-        return native.address(keys), native.address(values), keys.shape[-1], keys.shape[-1], keys.shape[1]
+        return (
+            native.array_address(keys),
+            native.array_address(values),
+            keys.shape[-1],
+            keys.shape[-1],
+            keys.shape[1],
+        )
 
     def reserve(self, slots: int) -> None:
         """Ensure a capacity of this many slots; grow to twice that if it is too small."""

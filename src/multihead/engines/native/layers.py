@@ -94,7 +94,7 @@ class _Norm:
 
     def __init__(self, norm: NormSpec) -> None:
         self._kept = [np.array(part, np.float32) for part in (norm.weight, norm.bias)]
-        self.description = (*map(native.address, self._kept), native.bits(norm.epsilon))
+        self.description = (*map(native.array_address, self._kept), native.bits(norm.epsilon))
 
 
 class NativeEncoderLayer:

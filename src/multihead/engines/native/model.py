@@ -3,7 +3,7 @@
 import numpy as np
 
 from multihead.description import EncoderDecoderSpec, PositionsSpec
-from multihead.engines.native.beam import MAX_BEAM, Ended, NotFiniteError, beam
+from multihead.engines.native.beam import MAX_BEAM, Ended, NotFiniteScoresError, beam
 from multihead.engines.native.layers import NativeDecoder, NativeEncoderLayer
 from multihead.engines.native.parts import layer_norm, scaled_embedding, target_embedding
 from multihead.search.outputs import Hypothesis, best, length_penalty
@@ -59,7 +59,7 @@ class NativeModel:
         encodings = self.target_positions.encodings
         try:
             found = beam(self.decoder, cache, self.target_Vd, encodings, request, longest_B, self.first)
-        except NotFiniteError as error:
+        except NotFiniteScoresError as error:
             raise not_finite(error.step) from None
         return [best([_hypothesis(one, request.alpha) for one in ended], request.n_best) for ended in found]
 

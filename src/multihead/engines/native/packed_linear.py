@@ -32,7 +32,7 @@ class PackedLinear:
         self.number_format: Format = number_format
         self._weight = packed(weight, number_format)
         self._bias = None if bias is None else np.ascontiguousarray(bias, np.float32)
-        addresses = native.address(self._weight), native.address(self._bias)
+        addresses = native.array_address(self._weight), native.array_address(self._bias)
         self.description = (*addresses, self.inputs, self.outputs, 0)
         """The kernels' arguments: addresses of weight and bias, inputs, outputs, no ReLU."""
 

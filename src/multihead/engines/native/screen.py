@@ -42,7 +42,7 @@ class Screen:
         bounds = [np.linalg.norm(part, axis=1).max() for part in (approximate, exact - approximate)]
         self._norms = np.array(bounds, np.float32) * np.float32(1.0001)
         self.description = native.integers(
-            (*self._bytes.description, native.address(self._weight), native.address(self._norms))
+            (*self._bytes.description, native.array_address(self._weight), native.array_address(self._norms))
         )
         """The kernel's arguments: the int8 linear layer, and the addresses of matrix and norms."""
 

@@ -27,7 +27,7 @@ _KINDS: dict[str, Any] = {
 }
 
 
-def encoded(spec: object, names: Mapping[int, str]) -> Any:
+def spec_to_json(spec: object, names: Mapping[int, str]) -> Any:
     """Return a description in values that JSON has.
 
     Args:
@@ -38,10 +38,10 @@ def encoded(spec: object, names: Mapping[int, str]) -> Any:
         ValueError: a weight has no name.
     """
     if isinstance(spec, tuple):
-        return [encoded(part, names) for part in spec]
+        return [spec_to_json(part, names) for part in spec]
     if is_dataclass(spec):
         parts = {
-            field.name: encoded(value, names)
+            field.name: spec_to_json(value, names)
             for field in fields(spec)
             if not callable(value := getattr(spec, field.name)) or hasattr(value, "shape")
         }
@@ -53,8 +53,8 @@ def encoded(spec: object, names: Mapping[int, str]) -> Any:
     return {"weight": names[id(spec)]}
 
 
-def decoded(content: Any, weights: Mapping[str, Array]) -> EncoderDecoderSpec:
-    """Return the description that :func:`encoded` wrote.
+def spec_from_json(content: Any, weights: Mapping[str, Array]) -> EncoderDecoderSpec:
+    """Return the description that :func:`spec_to_json` wrote.
 
     Args:
         content: what it returned.

@@ -12,7 +12,7 @@ from string import Template
 from typing import Any
 
 from multihead.inspect import figures
-from multihead.inspect.page import Page
+from multihead.inspect.page import HtmlPage
 from multihead.inspect.page.shell import asset
 
 HERE = Path(__file__).parent
@@ -46,7 +46,7 @@ POLICY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Blocks:
+class PageBlocks:
     """Data of a page, each compressed and checked by the page against its SHA-256.
 
     Attributes:
@@ -73,7 +73,7 @@ class Blocks:
         }
 
 
-def assemble(title: str, blocks: Blocks, *, links: str = "", installable: bool = False) -> Page:
+def assemble(title: str, blocks: PageBlocks, *, links: str = "", installable: bool = False) -> HtmlPage:
     """Return the page.
 
     Args:
@@ -107,7 +107,7 @@ def assemble(title: str, blocks: Blocks, *, links: str = "", installable: bool =
         blocks="\n".join(elements),
         script=script,
     )
-    return Page(filled + "\n")
+    return HtmlPage(filled + "\n")
 
 
 def _script(files: Sequence[Path], before: str = "") -> str:

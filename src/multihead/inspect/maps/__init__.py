@@ -6,23 +6,23 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from multihead.inspect.maps.alignment import Alignment, Choice, align
+from multihead.inspect.maps.alignment import Alignment, AlignmentHead, align
 from multihead.inspect.maps.records import AttentionRecord, Kind
 from multihead.inspect.maps.rollout import rollout
 from multihead.inspect.maps.running_text import running_text
 from multihead.inspect.maps.self_alignment import align_self
-from multihead.inspect.maps.tokens import Sentence, Token, sentence
+from multihead.inspect.maps.tokens import Sentence, TokenLabel, sentence
 
 if TYPE_CHECKING:
     from multihead.inspect.maps.recording import record, record_cross, record_sequence
 
 __all__ = [
     "Alignment",
+    "AlignmentHead",
     "AttentionRecord",
-    "Choice",
     "Kind",
     "Sentence",
-    "Token",
+    "TokenLabel",
     "align",
     "align_self",
     "record",

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from multihead.errors import UserError
 from multihead.inspect.maps.records import AttentionRecord
-from multihead.inspect.maps.tokens import Sentence, Token
+from multihead.inspect.maps.tokens import Sentence, TokenLabel
 
 Floats = NDArray[np.float32]
 CAUTION = "Attention shows where the model attended, not why it produced this output."
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class AlignmentHead:
     """Layer and head that an alignment is computed from.
 
     Attributes:
@@ -47,8 +47,8 @@ class Alignment:
     """
 
     matrix_TS: Floats
-    target: tuple[Token, ...]
-    source: tuple[Token, ...]
+    target: tuple[TokenLabel, ...]
+    source: tuple[TokenLabel, ...]
     caption: str
     rows: str = "output token (query)"
     columns: str = "source token (key)"
@@ -61,7 +61,7 @@ def align(
     target: Sentence,
     *,
     index: int = 0,
-    choice: Choice = Choice(),
+    choice: AlignmentHead = AlignmentHead(),
     words: bool = False,
     specials: bool = False,
 ) -> Alignment:
@@ -122,7 +122,7 @@ def mutual_information(matrix_TS: Floats) -> float:
     return float(_entropy(joint.mean(axis=0)) - _entropy(joint).mean())
 
 
-def combine(heads_HTS: Floats, choice: Choice) -> Floats:
+def combine(heads_HTS: Floats, choice: AlignmentHead) -> Floats:
     """Reduce a layer's heads to the chosen head or to their mean or maximum, (T, S); rows sum to 1."""
     if choice.head is not None:
         head: Floats = heads_HTS[checked("head", choice.head, len(heads_HTS)) - 1]
@@ -130,7 +130,7 @@ def combine(heads_HTS: Floats, choice: Choice) -> Floats:
     return _normalised(heads_HTS.mean(axis=0) if choice.combine == "mean" else heads_HTS.max(axis=0))
 
 
-def _of_all(layers: Sequence[Floats], choice: Choice) -> Floats:
+def _of_all(layers: Sequence[Floats], choice: AlignmentHead) -> Floats:
     means = [combine(layer, choice) for layer in layers]
     shares = np.array([mutual_information(mean) ** 2 for mean in means], dtype=np.float32)
     shares = shares / shares.sum() if shares.any() else np.full_like(shares, 1 / len(shares))
@@ -173,7 +173,7 @@ def _starts(words: Sequence[int]) -> NDArray[np.intp]:
     return np.array(starts, dtype=np.intp)
 
 
-def _without_specials(tokens: Sequence[Token]) -> tuple[Token, ...]:
+def _without_specials(tokens: Sequence[TokenLabel]) -> tuple[TokenLabel, ...]:
     return tuple(token for token in tokens if not token.special)
 
 
@@ -184,7 +184,9 @@ def checked(name: str, number: int, count: int) -> int:
     return number
 
 
-def _caption(choice: Choice, layer: int, layers: int, heads: int, *, words: bool, specials: bool) -> str:
+def _caption(
+    choice: AlignmentHead, layer: int, layers: int, heads: int, *, words: bool, specials: bool
+) -> str:
     parts = [
         f"Attention over the source, layer {layer} of {layers}" if layers > 1 else "Attention over the source"
     ]

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 
-from multihead.inspect.maps.tokens import Sentence, Token
+from multihead.inspect.maps.tokens import Sentence, TokenLabel
 from multihead.text.tokenizer import Tokenizer
 
 _WORD = re.compile(r"\w+(?:['’\-]\w+)*|\s+|[^\w\s]+")
@@ -20,8 +20,8 @@ def running_text(tokenizer: Tokenizer, text: str) -> Sentence:
     pieces = tokenizer.pieces(text)
     starts = [found.start() for found in _WORD.finditer(text)]
     spans = [(piece.start, piece.end) for piece in pieces]
-    tokens: list[Token] = []
-    words: list[Token] = []
+    tokens: list[TokenLabel] = []
+    words: list[TokenLabel] = []
     last = -1
     for i, (start, end) in enumerate(spans):
         # The span of a token that is only spaces starts after them.
@@ -30,8 +30,8 @@ def running_text(tokenizer: Tokenizer, text: str) -> Sentence:
         if number != last:
             last = number
             found = _WORD.match(text, starts[number])
-            words.append(Token(visible_spaces(found.group() if found else text[begin:end]), len(words)))
-        tokens.append(Token(_label(text[begin:end], spans, i), len(words) - 1))
+            words.append(TokenLabel(visible_spaces(found.group() if found else text[begin:end]), len(words)))
+        tokens.append(TokenLabel(_label(text[begin:end], spans, i), len(words) - 1))
     return Sentence(tuple(tokens), tuple(words))
 
 

@@ -8,7 +8,7 @@ from multihead.errors import UserError
 from multihead.inspect.maps.alignment import (
     CAUTION,
     Alignment,
-    Choice,
+    AlignmentHead,
     checked,
     combine,
     drop_tokens,
@@ -18,11 +18,11 @@ from multihead.inspect.maps.patterns import sharpest_head
 from multihead.inspect.maps.records import AttentionRecord
 from multihead.inspect.maps.tokens import Sentence
 
-SHARPEST = Choice()
+SHARPEST = AlignmentHead()
 """The default choice: the lowest-entropy head without a simple pattern."""
 
 
-def resolve(records: Sequence[AttentionRecord], tokens: Sentence, choice: Choice) -> tuple[int, int]:
+def resolve(records: Sequence[AttentionRecord], tokens: Sentence, choice: AlignmentHead) -> tuple[int, int]:
     """Return the chosen layer and head, both from 1; head 0 means all heads combined.
 
     If neither is given, they are those of :func:`sharpest_head`.
@@ -43,7 +43,7 @@ def align_self(
     records: Sequence[AttentionRecord],
     tokens: Sentence,
     *,
-    choice: Choice = SHARPEST,
+    choice: AlignmentHead = SHARPEST,
     words: bool = False,
     specials: bool = False,
 ) -> Alignment:
@@ -61,7 +61,7 @@ def align_self(
     """
     layer, head = resolve(records, tokens, choice)
     record = records[layer - 1]
-    matrix = combine(record.sentence(0), Choice(layer, head or None, choice.combine))
+    matrix = combine(record.sentence(0), AlignmentHead(layer, head or None, choice.combine))
     allowed = np.ones_like(matrix, dtype=np.bool_)
     if record.allowed_BHQK is not None:
         allowed = record.allowed_BHQK[0, 0]

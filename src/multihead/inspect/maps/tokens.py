@@ -12,7 +12,7 @@ _MARKS = ("▁", "Ġ", "##")
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class TokenLabel:
     """Label of a subword or a word.
 
     Attributes:
@@ -33,8 +33,8 @@ class Sentence:
     Punctuation before or after a word is a word of its own; inside a word ("forty-two", "don't") it is not.
     """
 
-    pieces: tuple[Token, ...]
-    words: tuple[Token, ...]
+    pieces: tuple[TokenLabel, ...]
+    words: tuple[TokenLabel, ...]
 
 
 def sentence(tokenizer: Tokenizer, ids: Sequence[int], standalone: Collection[int] = ()) -> Sentence:
@@ -47,16 +47,16 @@ def sentence(tokenizer: Tokenizer, ids: Sequence[int], standalone: Collection[in
     """
     controls = {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id}
     standalone = {*standalone, *tokenizer.symbols.values()}
-    pieces: list[Token] = []
-    words: list[Token] = []
+    pieces: list[TokenLabel] = []
+    words: list[TokenLabel] = []
     for positions in _words(tokenizer, ids, controls.union(standalone)):
         inside = [ids[i] for i in positions]
         special = inside[0] in controls
         labels = [_label(tokenizer.piece(id)) for id in inside]
         single = special or inside[0] in standalone
         text = labels[0] if single else tokenizer.decode(inside).strip() or labels[0]
-        pieces += [Token(label, len(words), special) for label in labels]
-        words.append(Token(text, len(words), special))
+        pieces += [TokenLabel(label, len(words), special) for label in labels]
+        words.append(TokenLabel(text, len(words), special))
     return Sentence(tuple(pieces), tuple(words))
 
 

@@ -3,10 +3,10 @@
 from multihead.inspect.page.html import make_page
 from multihead.inspect.page.json_export import as_json
 from multihead.inspect.page.sequence import PageOptions, SequenceExploration, explore_text
-from multihead.inspect.page.shell import Page
+from multihead.inspect.page.shell import HtmlPage
 
 __all__ = [
-    "Page",
+    "HtmlPage",
     "PageOptions",
     "SequenceExploration",
     "as_json",

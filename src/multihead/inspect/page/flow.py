@@ -62,7 +62,7 @@ def units(model: nn.Module) -> dict[str, str]:
 
 
 @dataclass(slots=True)
-class _Part:
+class _UnitUses:
     """All uses of a unit on one side: a step-wise decoder uses it once per token.
 
     Attributes:
@@ -78,14 +78,14 @@ class _Part:
     reads: set[int] = field(default_factory=set)
 
 
-def _merged(uses: Sequence[Use]) -> list[_Part]:
+def _merged(uses: Sequence[Use]) -> list[_UnitUses]:
     """Return the parts, those of the source side first."""
     sides = _sides(uses)
-    found: dict[tuple[str, bool, bool, bool], _Part] = {}
+    found: dict[tuple[str, bool, bool, bool], _UnitUses] = {}
     for number in sorted(range(len(uses)), key=sides.__getitem__):
         use = uses[number]
         key = use.module, use.called, use.integers, sides[number]
-        found.setdefault(key, _Part(use, sides[number])).numbers.append(number)
+        found.setdefault(key, _UnitUses(use, sides[number])).numbers.append(number)
     parts = list(found.values())
     part_of = {number: place for place, part in enumerate(parts) for number in part.numbers}
     for part in parts:
@@ -156,7 +156,7 @@ def _role(module: nn.Module, use: Use, *, last: bool) -> str:
     return "output" if makes_logits or (last and role == "linear") else role
 
 
-def _shape(part: _Part) -> list[int]:
+def _shape(part: _UnitUses) -> list[int]:
     """Return positions by width; a part that runs once per token has as many positions as calls."""
     *positions, width = part.use.shape or (0,)
     kept = [one for one in positions if one != 1]

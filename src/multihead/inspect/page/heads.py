@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from multihead.inspect import figures
 from multihead.inspect.maps import AttentionRecord, Sentence
 from multihead.inspect.maps.patterns import entropy, pattern
-from multihead.inspect.maps.tokens import Token
+from multihead.inspect.maps.tokens import TokenLabel
 from multihead.inspect.page import packing
 from multihead.inspect.page.packing import Floats, Json
 
@@ -18,7 +18,7 @@ def tokens(sentence: Sentence, limit: int) -> Json:
     return {"pieces": [_token(token) for token in pieces], "words": [_token(token) for token in words]}
 
 
-def _token(token: Token) -> Json:
+def _token(token: TokenLabel) -> Json:
     return {"text": figures.visible(token.text, 60), "word": token.word, "special": token.special}
 
 

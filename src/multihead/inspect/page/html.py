@@ -5,7 +5,7 @@ from typing import Protocol
 
 from multihead.inspect import korean
 from multihead.inspect.page.packing import Json
-from multihead.inspect.page.shell import HERE, Page, shell
+from multihead.inspect.page.shell import HERE, HtmlPage, shell
 
 SCRIPTS = (
     "words.js",
@@ -51,7 +51,7 @@ class Explored(Protocol):
         ...
 
 
-def make_page(exploration: Explored) -> Page:
+def make_page(exploration: Explored) -> HtmlPage:
     """Return an exploration as one HTML file.
 
     The data are embedded in a script element of type JSON, with every "<" escaped.

@@ -1,8 +1,8 @@
 """Limits and defaults of a page of attention."""
 
-from multihead.inspect.maps import Choice
+from multihead.inspect.maps import AlignmentHead
 
-DEFAULT_CHOICE = Choice()
+DEFAULT_CHOICE = AlignmentHead()
 """The most informative layer, with all its heads combined."""
 MAX_TOKENS = 300
 """Number of tokens shown per sequence, unless ``full``."""

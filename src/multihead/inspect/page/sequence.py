@@ -8,7 +8,7 @@ import numpy as np
 from torch import nn
 
 from multihead.inspect import figures
-from multihead.inspect.maps import AttentionRecord, Choice, Sentence
+from multihead.inspect.maps import AlignmentHead, AttentionRecord, Sentence
 from multihead.inspect.maps.alignment import CAUTION
 from multihead.inspect.maps.self_alignment import resolve
 from multihead.inspect.page import equation, heads, inputs, packing
@@ -34,7 +34,7 @@ class PageOptions:
     """
 
     name: str = ""
-    choice: Choice = DEFAULT_CHOICE
+    choice: AlignmentHead = DEFAULT_CHOICE
     words: bool = False
     specials: bool = False
     full: bool = False

@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class HtmlPage:
     """An HTML page; a notebook displays it inline.
 
     Attributes:
@@ -36,7 +36,7 @@ class Page:
         )
 
 
-def shell(title: str, *, body: str, scripts: Sequence[Path], styles: Sequence[Path] = ()) -> Page:
+def shell(title: str, *, body: str, scripts: Sequence[Path], styles: Sequence[Path] = ()) -> HtmlPage:
     """Return a page.
 
     Its content security policy allows only these scripts, by hash, and no network requests.
@@ -56,7 +56,7 @@ def shell(title: str, *, body: str, scripts: Sequence[Path], styles: Sequence[Pa
         body=body,
         script=script,
     )
-    return Page(filled)
+    return HtmlPage(filled)
 
 
 def asset(path: Path) -> str:

@@ -3,22 +3,22 @@
 from multihead.inspect.report.comparison import compare_page
 from multihead.inspect.report.content import (
     AlignedSentence,
-    Example,
     RunComparison,
     RunFacts,
     RunScores,
     TestSetResults,
+    TranslatedExample,
     facts,
 )
 from multihead.inspect.report.training import training_page
 
 __all__ = [
     "AlignedSentence",
-    "Example",
     "RunComparison",
     "RunFacts",
     "RunScores",
     "TestSetResults",
+    "TranslatedExample",
     "compare_page",
     "facts",
     "training_page",

@@ -1,6 +1,6 @@
 """Report that compares several runs."""
 
-from multihead.inspect.page.shell import Page
+from multihead.inspect.page.shell import HtmlPage
 from multihead.inspect.report.content import RunComparison
 from multihead.inspect.report.curves import overlaid
 from multihead.inspect.report.markup import Child, tag
@@ -10,7 +10,7 @@ from multihead.inspect.report.sentences import alignments_card, sentences_card
 from multihead.inspect.report.words import say
 
 
-def compare_page(compared: RunComparison) -> Page:
+def compare_page(compared: RunComparison) -> HtmlPage:
     """Return a comparison as one HTML file that works offline."""
     runs, tests = compared.runs, compared.tests
     title = " · ".join(run.name for run in runs) if len(runs) <= 3 else say("{} runs", len(runs))

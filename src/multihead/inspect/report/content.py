@@ -63,7 +63,7 @@ class RunScores:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class TranslatedExample:
     """A sentence with the translation of each run.
 
     Attributes:
@@ -110,8 +110,8 @@ class TestSetResults:
     name: str
     pairs: int
     runs: Sequence[RunScores]
-    examples: Sequence[Example]
-    aligned: Sequence[Example]
+    examples: Sequence[TranslatedExample]
+    aligned: Sequence[TranslatedExample]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from multihead.inspect.curves import Line, points
+from multihead.inspect.curves import CurveLine, points
 from multihead.inspect.report.content import Event, RunFacts
 from multihead.inspect.report.lines import Series, legend, line_chart
-from multihead.inspect.report.markup import Markup, join
+from multihead.inspect.report.markup import SafeHtml, join
 from multihead.inspect.report.parts import card
 from multihead.inspect.report.words import known, say
 
@@ -24,7 +24,7 @@ CHARTS: tuple[Chart, ...] = (
 )
 
 
-def overlaid(runs: Sequence[RunFacts], charts: Sequence[Chart] = CHARTS[:3]) -> Markup:
+def overlaid(runs: Sequence[RunFacts], charts: Sequence[Chart] = CHARTS[:3]) -> SafeHtml:
     """Return one card per metric that any run logged, with one line per run."""
     named = legend([run.name for run in runs])
     return join(
@@ -37,13 +37,13 @@ def overlaid(runs: Sequence[RunFacts], charts: Sequence[Chart] = CHARTS[:3]) -> 
 
 
 def _logged(runs: Sequence[RunFacts], event: str, keys: tuple[str, ...]) -> bool:
-    return any(points(run.events, Line(event, keys, "", "")) for run in runs)
+    return any(points(run.events, CurveLine(event, keys, "", "")) for run in runs)
 
 
-def _chart(title: str, runs: Sequence[RunFacts], event: str, keys: tuple[str, ...], zero: bool) -> Markup:
+def _chart(title: str, runs: Sequence[RunFacts], event: str, keys: tuple[str, ...], zero: bool) -> SafeHtml:
     series = []
     for number, run in enumerate(runs):
-        logged = points(run.events, Line(event, keys, "", ""))
+        logged = points(run.events, CurveLine(event, keys, "", ""))
         notes = [say("update {}", f"{step:,}") for step, _ in logged] if event == "validation" else []
         series.append(
             Series(run.name, logged, number, notes=notes, markers=bool(notes) and len(logged) <= 40)
@@ -51,11 +51,13 @@ def _chart(title: str, runs: Sequence[RunFacts], event: str, keys: tuple[str, ..
     return line_chart(say(title), series, x_label=say("updates"), from_zero=zero)
 
 
-def of_one(events: Sequence[Event], speed_unit: str) -> Markup:
+def of_one(events: Sequence[Event], speed_unit: str) -> SafeHtml:
     """Return the curves of one run: training and validation loss in one chart, then the other metrics."""
     loss = [
-        Series(say("training"), points(events, Line("update", ("nll", "loss"), "", "")), 0, markers=False),
-        Series(say("validation"), points(events, Line("validation", ("loss",), "", "")), 1),
+        Series(
+            say("training"), points(events, CurveLine("update", ("nll", "loss"), "", "")), 0, markers=False
+        ),
+        Series(say("validation"), points(events, CurveLine("validation", ("loss",), "", "")), 1),
     ]
     cards = [_card(say("Loss (nats)"), loss)]
     for title, event, keys, zero in CHARTS:
@@ -63,7 +65,7 @@ def of_one(events: Sequence[Event], speed_unit: str) -> Markup:
             cards.append(
                 _card(
                     say(title),
-                    [Series(say("validation"), points(events, Line(event, keys, "", "")), 1)],
+                    [Series(say("validation"), points(events, CurveLine(event, keys, "", "")), 1)],
                     zero=zero,
                 )
             )
@@ -71,14 +73,16 @@ def of_one(events: Sequence[Event], speed_unit: str) -> Markup:
         (say("Learning rate"), "rate"),
         (say("Speed ({} per second)", known(speed_unit)), "tokens_per_second"),
     ):
-        series = Series(say("training"), points(events, Line("update", (key,), "", "")), 0, markers=False)
+        series = Series(
+            say("training"), points(events, CurveLine("update", (key,), "", "")), 0, markers=False
+        )
         cards.append(_card(title, [series], zero=True))
     return join(cards)
 
 
-def _card(title: str, series: Sequence[Series], *, zero: bool = False) -> Markup:
+def _card(title: str, series: Sequence[Series], *, zero: bool = False) -> SafeHtml:
     shown = [one for one in series if one.points]
     if not shown:
-        return Markup()
-    named = legend([one.label for one in series]) if len(shown) > 1 else Markup()
+        return SafeHtml()
+    named = legend([one.label for one in series]) if len(shown) > 1 else SafeHtml()
     return card(title, named, line_chart(title, shown, x_label=say("updates"), from_zero=zero))

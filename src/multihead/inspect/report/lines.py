@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
-from multihead.inspect.report.markup import Markup, tag
+from multihead.inspect.report.markup import SafeHtml, tag
 from multihead.inspect.report.words import both
 
 WIDTH, HEIGHT = 520, 270
@@ -61,7 +61,7 @@ def line_chart(
     x_label: str,
     x_ticks: Sequence[tuple[float, str, str]] = (),
     from_zero: bool = False,
-) -> Markup:
+) -> SafeHtml:
     """Return a line chart, or nothing if no series has a point.
 
     Args:
@@ -75,7 +75,7 @@ def line_chart(
     xs = [x for one in shown for x, _ in one.points] + [x for x, _, _ in x_ticks]
     ys = [y for one in shown for _, y in one.points]
     if not ys:
-        return Markup()
+        return SafeHtml()
     constant = min(ys) == max(ys)  # any range around a single value would be arbitrary
     ticks_y = ticks(min(0.0, min(ys)) if from_zero or constant else min(ys), max(ys))
     y = Scale(ticks_y[0], ticks_y[-1], HEIGHT - BOTTOM, TOP)
@@ -114,7 +114,7 @@ def _thinned(points: Points) -> Points:
     return finite if stride <= 1 else [*finite[:-1:stride], finite[-1]]
 
 
-def _rule(value: float, y: float) -> Markup:
+def _rule(value: float, y: float) -> SafeHtml:
     return tag(
         "g",
         tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y),
@@ -123,7 +123,7 @@ def _rule(value: float, y: float) -> Markup:
     )
 
 
-def _tick(x: float, label: str, second: str) -> Markup:
+def _tick(x: float, label: str, second: str) -> SafeHtml:
     return tag(
         "g",
         tag("text", label, x=x, y=HEIGHT - BOTTOM + 15, text_anchor="middle"),
@@ -134,7 +134,7 @@ def _tick(x: float, label: str, second: str) -> Markup:
     )
 
 
-def _line(one: Series, x: Scale, y: Scale) -> Markup:
+def _line(one: Series, x: Scale, y: Scale) -> SafeHtml:
     points = [(x(a), y(b)) for a, b in one.points]
     path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in points)
     return tag(
@@ -147,7 +147,7 @@ def _line(one: Series, x: Scale, y: Scale) -> Markup:
     )
 
 
-def _marker(one: Series, i: int, point: tuple[float, float]) -> Markup:
+def _marker(one: Series, i: int, point: tuple[float, float]) -> SafeHtml:
     shown = both(one.label) + f": {one.points[i][1]:.4g}"
     if one.notes:
         shown = shown + ", " + one.notes[i]
@@ -166,7 +166,7 @@ def colour(number: int) -> str:
     return f"s{number % COLOURS}" + (" dashed" if number >= COLOURS else "")
 
 
-def legend(labels: Sequence[str]) -> Markup:
+def legend(labels: Sequence[str]) -> SafeHtml:
     """Return a legend: one entry per line colour."""
     entries = (
         tag("li", tag("i", class_=f"chip {colour(number)}"), label) for number, label in enumerate(labels)

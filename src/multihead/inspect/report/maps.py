@@ -2,7 +2,7 @@
 
 from multihead.inspect import figures
 from multihead.inspect.maps import Alignment
-from multihead.inspect.report.markup import Markup, tag
+from multihead.inspect.report.markup import SafeHtml, tag
 
 CELL, LETTER = 22, 7.2
 """Side of a cell and average width of a letter, in pixels."""
@@ -10,7 +10,7 @@ LONGEST = 14
 """Letters shown of a token."""
 
 
-def alignment_map(alignment: Alignment, name: str) -> Markup:
+def alignment_map(alignment: Alignment, name: str) -> SafeHtml:
     """Return a heat map: the darker a cell, the larger its weight (the lighter, in the dark theme).
 
     Args:

@@ -11,7 +11,7 @@ LONGEST = 4000
 """Characters shown of a text."""
 
 
-class Markup(str):
+class SafeHtml(str):
     """Text that is HTML already and is not escaped again."""
 
     __slots__ = ()
@@ -21,7 +21,7 @@ Child: TypeAlias = "str | int | float | Iterable[Child] | None"
 """Content of an element: text, numbers, elements, and nested lists of these; None is empty."""
 
 
-def tag(name: str, *children: Child, **attributes: str | float | bool | None) -> Markup:
+def tag(name: str, *children: Child, **attributes: str | float | bool | None) -> SafeHtml:
     """Return an HTML element.
 
     Args:
@@ -33,23 +33,23 @@ def tag(name: str, *children: Child, **attributes: str | float | bool | None) ->
     given = "".join(_attribute(key, value) for key, value in attributes.items())
     if len(children) == 1 and isinstance(only := children[0], Said):
         korean = _attribute("data_ko", only.korean)
-        return Markup(f"<{name}{given}{korean}>{html.escape(figures.visible(only, LONGEST))}</{name}>")
-    return Markup(f"<{name}{given}>{join(children)}</{name}>")
+        return SafeHtml(f"<{name}{given}{korean}>{html.escape(figures.visible(only, LONGEST))}</{name}>")
+    return SafeHtml(f"<{name}{given}>{join(children)}</{name}>")
 
 
-def join(children: Child) -> Markup:
+def join(children: Child) -> SafeHtml:
     """Concatenate children; text is escaped and control characters are shown as numbers."""
     if children is None:
-        return Markup()
-    if isinstance(children, Markup):
+        return SafeHtml()
+    if isinstance(children, SafeHtml):
         return children
     if isinstance(children, Said):
         return tag("span", children)
     if isinstance(children, str):
-        return Markup(html.escape(figures.visible(children, LONGEST)))
+        return SafeHtml(html.escape(figures.visible(children, LONGEST)))
     if isinstance(children, int | float):
-        return Markup(html.escape(str(children)))
-    return Markup("".join(map(join, children)))
+        return SafeHtml(html.escape(str(children)))
+    return SafeHtml("".join(map(join, children)))
 
 
 def _attribute(key: str, value: str | float | bool | None) -> str:

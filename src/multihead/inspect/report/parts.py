@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from multihead.inspect.page.shell import Page, shell
-from multihead.inspect.report.markup import Child, Markup, join, tag
+from multihead.inspect.page.shell import HtmlPage, shell
+from multihead.inspect.report.markup import Child, SafeHtml, join, tag
 
 HERE = Path(__file__).parent
 
 
-def report(title: str, kind: str, main: Child, foot: Child) -> Page:
+def report(title: str, kind: str, main: Child, foot: Child) -> HtmlPage:
     """Return a report page.
 
     Args:
@@ -29,7 +29,7 @@ def report(title: str, kind: str, main: Child, foot: Child) -> Page:
     return shell(title, body=body, scripts=[HERE / "report.js"], styles=[HERE / "report.css"])
 
 
-def card(title: str, *content: Child, lead: str = "") -> Markup:
+def card(title: str, *content: Child, lead: str = "") -> SafeHtml:
     """Return a titled section, or nothing if it has no content."""
     inside = join(content)
     if not inside:
@@ -39,13 +39,13 @@ def card(title: str, *content: Child, lead: str = "") -> Markup:
     )
 
 
-def facts_table(rows: Iterable[tuple[str, Child]]) -> Markup:
+def facts_table(rows: Iterable[tuple[str, Child]]) -> SafeHtml:
     """Return names and values as a table, or nothing if there are none."""
     found = [tag("tr", tag("th", name, scope="row"), tag("td", value)) for name, value in rows]
-    return tag("table", found, class_="facts") if found else Markup()
+    return tag("table", found, class_="facts") if found else SafeHtml()
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[Child]], caption: str = "") -> Markup:
+def table(head: Sequence[str], rows: Iterable[Sequence[Child]], caption: str = "") -> SafeHtml:
     """Return a plain table; the first cell of a row is its header."""
     return tag(
         "table",
@@ -61,12 +61,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Child]], caption: str = "
     )
 
 
-def folded(summary: str, content: Child, *, open_: bool = False) -> Markup:
+def folded(summary: str, content: Child, *, open_: bool = False) -> SafeHtml:
     """Return content that is hidden behind a summary."""
     return tag("details", tag("summary", summary), content, open=open_)
 
 
-def scrolling(content: Child, name: str) -> Markup:
+def scrolling(content: Child, name: str) -> SafeHtml:
     """Return wide content in a frame that scrolls, also by keyboard."""
     return tag("div", content, class_="scroll", tabindex="0", role="region", aria_label=name)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from multihead.inspect.report.markup import Child, Markup, tag
+from multihead.inspect.report.markup import Child, SafeHtml, tag
 from multihead.inspect.report.parts import card, folded
 from multihead.inspect.report.sentences import marked
 from multihead.inspect.report.words import say
@@ -16,7 +16,7 @@ Sample = tuple[str, str, str]
 """(source, reference, output)"""
 
 
-def samples_card(blocks: Sequence[tuple[int, str]]) -> Markup:
+def samples_card(blocks: Sequence[tuple[int, str]]) -> SafeHtml:
     """Return samples over time: translations grouped by sentence, other texts by validation.
 
     Args:
@@ -24,7 +24,7 @@ def samples_card(blocks: Sequence[tuple[int, str]]) -> Markup:
     """
     shown = _evenly_spaced([(step, text) for step, text in blocks if text.strip()])
     if not shown:
-        return Markup()
+        return SafeHtml()
     title = say("Samples over time")
     last = translations(shown[-1][1])
     if last is None:
@@ -62,7 +62,7 @@ def translations(text: str) -> list[Sample] | None:
     return found
 
 
-def _translation(one: Sample, by_step: Sequence[tuple[int, Sequence[Sample]]]) -> Markup:
+def _translation(one: Sample, by_step: Sequence[tuple[int, Sequence[Sample]]]) -> SafeHtml:
     source, reference, _ = one
     outputs = [(step, output) for step, samples in by_step for s, r, output in samples if (s, r) == one[:2]]
     rows: list[Child] = [
@@ -83,6 +83,6 @@ def _translation(one: Sample, by_step: Sequence[tuple[int, Sequence[Sample]]]) -
     )
 
 
-def _text(step: int, text: str, *, open_: bool) -> Markup:
-    lines = [[line, Markup("\n")] for line in text.split("\n")]
+def _text(step: int, text: str, *, open_: bool) -> SafeHtml:
+    lines = [[line, SafeHtml("\n")] for line in text.split("\n")]
     return folded(say("update {}", f"{step:,}"), tag("pre", lines), open_=open_)

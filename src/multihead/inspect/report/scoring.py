@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from multihead.inspect.report.content import RunFacts, TestSetResults
 from multihead.inspect.report.lines import Scale, Series, colour, legend, line_chart
-from multihead.inspect.report.markup import Child, Markup, tag
+from multihead.inspect.report.markup import Child, SafeHtml, tag
 from multihead.inspect.report.parts import card, duration, folded, scrolling, table
 from multihead.inspect.report.words import say
 from multihead.scores import Comparison, Interval, LengthBucket, format_perplexity
@@ -15,7 +15,7 @@ SPAN = 130.0
 """Width of an interval plot in pixels."""
 
 
-def scores_card(runs: Sequence[RunFacts], test: TestSetResults) -> Markup:
+def scores_card(runs: Sequence[RunFacts], test: TestSetResults) -> SafeHtml:
     """Return the score table of all runs on a test set."""
     several = len(runs) > 1
     head = [
@@ -99,12 +99,12 @@ class _Best:
         return "best" if self._several and value == self._best[column] else ""
 
 
-def _number(interval: Interval, best: str) -> Markup:
+def _number(interval: Interval, best: str) -> SafeHtml:
     pm = tag("span", f" ± {interval.half_width:.2f}", class_="pm")
     return tag("td", f"{interval.score:.2f}", pm, class_=f"n {best}".strip())
 
 
-def _interval_plot(interval: Interval, scale: Scale, number: int) -> Markup:
+def _interval_plot(interval: Interval, scale: Scale, number: int) -> SafeHtml:
     left, right = scale(interval.score - interval.half_width), scale(interval.score + interval.half_width)
     return tag(
         "svg",
@@ -118,7 +118,7 @@ def _interval_plot(interval: Interval, scale: Scale, number: int) -> Markup:
     )
 
 
-def _difference(number: int, comparison: Comparison) -> Markup:
+def _difference(number: int, comparison: Comparison) -> SafeHtml:
     if number == 0:
         return tag("td", "–", class_="n")
     difference = comparison.system.score - comparison.baseline.score
@@ -156,7 +156,7 @@ def _explanation(test: TestSetResults, *, several: bool) -> str:
 # --- by length ----------------------------------------------------------------------------------------
 
 
-def length_card(runs: Sequence[RunFacts], test: TestSetResults) -> Markup:
+def length_card(runs: Sequence[RunFacts], test: TestSetResults) -> SafeHtml:
     """Return BLEU by source length, with one line per run."""
     buckets = test.runs[0].by_length
     series = [
@@ -206,12 +206,12 @@ def _range(bucket: LengthBucket) -> str:
     return f"≤ {bucket.longest}" if bucket.shortest == 0 else f"{bucket.shortest}–{bucket.longest}"
 
 
-def differences_card(runs: Sequence[RunFacts]) -> Markup:
+def differences_card(runs: Sequence[RunFacts]) -> SafeHtml:
     """Return the settings in which the runs differ, in a folded table."""
     keys = dict.fromkeys(key for run in runs for key in run.settings)
     differing = [key for key in keys if len({run.settings.get(key) for run in runs}) > 1]
     if not differing:
-        return Markup()
+        return SafeHtml()
     rows: list[list[Child]] = [[key, *(run.settings.get(key, "–") for run in runs)] for key in differing]
     listed = scrolling(table([say("setting"), *(run.name for run in runs)], rows), "settings")
     return card(say("Settings"), folded(say("{} settings differ between the runs", len(differing)), listed))

@@ -5,15 +5,15 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from multihead.inspect.maps.alignment import CAUTION
-from multihead.inspect.report.content import Example, RunFacts, TestSetResults
+from multihead.inspect.report.content import RunFacts, TestSetResults, TranslatedExample
 from multihead.inspect.report.lines import colour
 from multihead.inspect.report.maps import alignment_map
-from multihead.inspect.report.markup import Child, Markup, tag
+from multihead.inspect.report.markup import Child, SafeHtml, tag
 from multihead.inspect.report.parts import card
 from multihead.inspect.report.words import say
 
 
-def sentences_card(runs: Sequence[RunFacts], test: TestSetResults, number: int) -> Markup:
+def sentences_card(runs: Sequence[RunFacts], test: TestSetResults, number: int) -> SafeHtml:
     """Return the example sentences, in an order that the reader chooses.
 
     Args:
@@ -41,7 +41,7 @@ def sentences_card(runs: Sequence[RunFacts], test: TestSetResults, number: int) 
     return card(title, _chooser(runs, list_id), shown, lead=lead)
 
 
-def _chooser(runs: Sequence[RunFacts], list_id: str) -> Markup:
+def _chooser(runs: Sequence[RunFacts], list_id: str) -> SafeHtml:
     first = say("largest difference") if len(runs) > 1 else say("farthest from the reference")
     options = [("spread", first)]
     for i, run in enumerate(runs[1:], start=1):
@@ -52,14 +52,14 @@ def _chooser(runs: Sequence[RunFacts], list_id: str) -> Markup:
     return tag("div", tag("label", say("show first: "), select), class_="controls", hidden=True)
 
 
-def _keys(one: Example) -> dict[str, float]:
+def _keys(one: TranslatedExample) -> dict[str, float]:
     keys = {"spread": one.spread, "length": len(one.source.split()), "order": -one.number}
     for i, score in enumerate(one.chrf[1:], start=1):
         keys |= {f"up{i}": score - one.chrf[0], f"down{i}": one.chrf[0] - score}
     return {key: round(value, 2) for key, value in keys.items()}
 
 
-def _example(runs: Sequence[RunFacts], one: Example) -> Markup:
+def _example(runs: Sequence[RunFacts], one: TranslatedExample) -> SafeHtml:
     return tag(
         "li",
         tag(
@@ -96,10 +96,10 @@ def marked(output: str, reference: str) -> Iterator[Child]:
         yield " "
 
 
-def alignments_card(runs: Sequence[RunFacts], test: TestSetResults) -> Markup:
+def alignments_card(runs: Sequence[RunFacts], test: TestSetResults) -> SafeHtml:
     """Return the alignments of a few sentences, with the runs side by side."""
     if not any(map_ for one in test.aligned for map_ in one.alignments):
-        return Markup()
+        return SafeHtml()
     shown = [
         tag(
             "div",
@@ -116,7 +116,7 @@ def alignments_card(runs: Sequence[RunFacts], test: TestSetResults) -> Markup:
     return card(say("Attention alignments"), shown, lead=lead)
 
 
-def _map(run: RunFacts, number: int, one: Example) -> Markup:
+def _map(run: RunFacts, number: int, one: TranslatedExample) -> SafeHtml:
     name = tag("figcaption", tag("i", class_=f"chip {colour(number)}"), run.name)
     alignment = one.alignments[number]
     if alignment is None:

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from multihead.inspect.maps.alignment import CAUTION
-from multihead.inspect.page.shell import Page
+from multihead.inspect.page.shell import HtmlPage
 from multihead.inspect.report.content import AlignedSentence, Event, RunFacts, facts
 from multihead.inspect.report.curves import of_one
 from multihead.inspect.report.maps import alignment_map
-from multihead.inspect.report.markup import Child, Markup, join, tag
+from multihead.inspect.report.markup import Child, SafeHtml, join, tag
 from multihead.inspect.report.parts import card, duration, facts_table, folded, report
 from multihead.inspect.report.samples import samples_card
 from multihead.inspect.report.words import known, say
@@ -19,14 +19,12 @@ from multihead.system import plugins
 
 LOWER = ("loss", "perplexity", "bits_per_character")
 """Metrics for which lower is better."""
-SHOWN = (*LOWER, "accuracy", "bleu", "chrf", "f1", "ap")
-"""Metrics whose best value is shown."""
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "f1": "F1", "ap": "AP", "bits_per_character": "bits per character"}
 
 
 def training_page(
     run: Run, parameters: int | None = None, alignments: Sequence[AlignedSentence] = ()
-) -> Page:
+) -> HtmlPage:
     """Return the report of a training, for any task.
 
     Args:
@@ -65,7 +63,7 @@ def _state(run: Run, about: RunFacts) -> str:
     return say("{}, {}; update {} of {}; final weights: {}", *progress, ended[-1].get("weights"))
 
 
-def _tiles(about: RunFacts, unit: str) -> Markup:
+def _tiles(about: RunFacts, unit: str) -> SafeHtml:
     tiles = [*_best(about.events), *_cost(about, unit)]
     return tag(
         "dl", [tag("div", tag("dt", n), tag("dd", v, tag("small", s))) for n, v, s in tiles], class_="tiles"
@@ -110,7 +108,7 @@ def _cost(about: RunFacts, unit: str) -> Iterator[tuple[str, str, str]]:
             yield say("speed"), f"{tokens / about.seconds:,.0f}", say("{} per second", known(unit))
 
 
-def _alignments(alignments: Sequence[AlignedSentence]) -> Markup:
+def _alignments(alignments: Sequence[AlignedSentence]) -> SafeHtml:
     figures = [
         tag(
             "figure",
@@ -121,12 +119,12 @@ def _alignments(alignments: Sequence[AlignedSentence]) -> Markup:
         if one.alignment.matrix_TS.size
     ]
     if not figures:
-        return Markup()
+        return SafeHtml()
     lead = say(f"Rows: output words (queries); columns: source words (keys). {CAUTION}")
     return card(say("Attention of the trained model"), tag("div", figures, class_="maps"), lead=lead)
 
 
-def _data(data: Mapping[str, Any]) -> Markup:
+def _data(data: Mapping[str, Any]) -> SafeHtml:
     numbers = [
         (known(key.replace("_", " ")), f"{value:,}" if isinstance(value, int) else str(value))
         for key, value in data.items()
@@ -155,7 +153,7 @@ def _cleaning(cleaning: Mapping[str, Any] | None) -> Iterator[tuple[str, Child]]
     yield say("pairs kept"), f"{cleaning['kept']:,}"
 
 
-def _settings(run: Run) -> Markup:
+def _settings(run: Run) -> SafeHtml:
     sections: dict[str, list[tuple[str, Child]]] = {}
     for key, value in run.recipe.values().items():
         section, _, name = key.rpartition(".")
@@ -175,7 +173,7 @@ def _spelled(value: object) -> str:
     )
 
 
-def _machine(environment: Mapping[str, Any]) -> Markup:
+def _machine(environment: Mapping[str, Any]) -> SafeHtml:
     machine, versions = dict(environment.get("machine", {})), environment.get("versions", {})
     rows = [
         (known(name.replace("_", " ").replace("gib", "(GiB)")), _spelled(value))

@@ -16,7 +16,7 @@ from multihead.batch import CaptionBatch
 from multihead.models.dalle.decoder import PictureDecoder
 from multihead.models.dalle.dvae import DiscreteVAE, kl_to_uniform, kl_weight, temperature
 from multihead.models.dalle.ranker import Ranker
-from multihead.nn.losses import Loss, Term
+from multihead.nn.losses import Loss, LossTerm
 from multihead.nn.sparse_layouts import Kind
 from multihead.recipe import settings
 from multihead.recipe.settings import FirstStage
@@ -172,10 +172,10 @@ class DALLE(nn.Module):
         error = F.mse_loss(pixels, batch.pixels_BChw, reduction="sum") / batch.pixels_BChw[0].numel()
         weight = kl_weight(step, s.dvae_steps, s.kl_weight)
         return {
-            "loss": Term(1.0, error, per="pictures"),
-            "kl": Term(weight, kl_to_uniform(logits) / s.grid**2, per="pictures"),
+            "loss": LossTerm(1.0, error, per="pictures"),
+            "kl": LossTerm(weight, kl_to_uniform(logits) / s.grid**2, per="pictures"),
             # Weighted by the number of pictures, so that the reported value is a mean over batches.
-            "codes_used": Term(0.0, used * pictures / s.codes, per="pictures"),
+            "codes_used": LossTerm(0.0, used * pictures / s.codes, per="pictures"),
         }
 
     def second_stage(self, batch: CaptionBatch) -> Loss:
@@ -196,11 +196,11 @@ class DALLE(nn.Module):
         ranking, top_1 = self.ranker.loss(batch.text_BT, batch.lengths_B, batch.pixels_BChw)
         correct = (code_BnK.detach().argmax(dim=-1) == codes_Bn).sum() / codes_Bn.shape[1]
         return {
-            "text": Term(s.text_weight, text, per="text_tokens"),
-            "loss": Term(1 - s.text_weight, code / codes_Bn.shape[1], per="pictures"),
-            "ranking": Term(1.0, ranking, per="pictures"),
-            "accuracy": Term(0.0, correct, per="pictures"),
-            "ranked_first": Term(0.0, top_1, per="pictures"),
+            "text": LossTerm(s.text_weight, text, per="text_tokens"),
+            "loss": LossTerm(1 - s.text_weight, code / codes_Bn.shape[1], per="pictures"),
+            "ranking": LossTerm(1.0, ranking, per="pictures"),
+            "accuracy": LossTerm(0.0, correct, per="pictures"),
+            "ranked_first": LossTerm(0.0, top_1, per="pictures"),
         }
 
     @property

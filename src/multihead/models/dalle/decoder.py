@@ -10,7 +10,7 @@ from multihead.nn.causal import CausalStack
 from multihead.nn.decoding import LayerCache
 from multihead.nn.initialisation import initialise
 from multihead.nn.modules import Dropout
-from multihead.nn.sparse_layouts import Kind, Layout, SparseAttention
+from multihead.nn.sparse_layouts import Kind, SparseAttention, SparseLayout
 
 
 class PictureDecoder(nn.Module):
@@ -49,7 +49,7 @@ class PictureDecoder(nn.Module):
 
         def attention() -> MultiHeadAttention:
             # The begin symbol precedes the text.
-            layout = Layout(next(kinds), text_length + 1, grid, grid, kernel)
+            layout = SparseLayout(next(kinds), text_length + 1, grid, grid, kernel)
             return MultiHeadAttention(d_model, num_heads, score=SparseAttention(layout))
 
         self.stack = CausalStack(

@@ -41,12 +41,12 @@ class DiscreteVAE(nn.Module):
             down += [nn.Conv2d(width if number else channels, width, 2, stride=2), nn.ReLU()]
             up += [nn.ConvTranspose2d(width, width, 2, stride=2), nn.ReLU()]
         self.encoder = nn.Sequential(
-            *down, *(ResidualBlock(width) for _ in range(encoder_blocks)), nn.Conv2d(width, codes, 1)
+            *down, *(DvaeBlock(width) for _ in range(encoder_blocks)), nn.Conv2d(width, codes, 1)
         )
         self.codebook = nn.Embedding(codes, d_code)
         self.decoder = nn.Sequential(
             nn.Conv2d(d_code, width, 1),
-            *(ResidualBlock(width) for _ in range(blocks)),
+            *(DvaeBlock(width) for _ in range(blocks)),
             *up,
             nn.Conv2d(width, channels, 3, padding=1),
         )
@@ -90,7 +90,7 @@ class DiscreteVAE(nn.Module):
         return (pixels.float() + 1) / 2
 
 
-class ResidualBlock(nn.Module):
+class DvaeBlock(nn.Module):
     """x + conv(relu(conv(relu(x)))), 3 x 3 and 1 x 1."""
 
     def __init__(self, width: int) -> None:

@@ -46,7 +46,7 @@ def _wide(x: Tensor) -> Tensor:
 
 
 def _described(q: Tensor, k: Tensor, v: Tensor) -> tuple[int, ...]:
-    return *map(native.address, (q, k, v)), q.shape[:-2].numel(), q.shape[-2], *k.shape[-2:]
+    return *map(native.tensor_address, (q, k, v)), q.shape[:-2].numel(), q.shape[-2], *k.shape[-2:]
 
 
 def additive_scores(q_BHQd: Tensor, k_BHKd: Tensor, v_d: Tensor) -> Tensor:

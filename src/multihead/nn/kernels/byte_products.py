@@ -106,7 +106,7 @@ def multiply(
     N, d = x_Nd.shape
     rows_Nw = torch.empty(N, -(-d // 4) + 1, dtype=torch.int32)
     x_Nd = _by_rows(x_Nd)
-    layer = (native.address(panels_PwC), native.address(bias_e), d, out_Ne.shape[1], with_relu)
+    layer = (native.tensor_address(panels_PwC), native.tensor_address(bias_e), d, out_Ne.shape[1], with_relu)
     native.call("byte_linear", x_Nd.dtype, x_Nd, x_Nd.stride(0), N, layer, rows_Nw, out_Ne, bypass_cache)
     return rows_Nw
 

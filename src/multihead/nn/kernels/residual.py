@@ -34,7 +34,7 @@ class _ResidualNorm(torch.autograd.Function):
         out, (mean, rstd) = torch.empty_like(x), torch.empty(2, rows, dtype=torch.float32)
         y = None if y is None else y.contiguous()
         written = None if y is None else z
-        described = native.address(gamma), native.address(beta), native.bits(epsilon)
+        described = native.tensor_address(gamma), native.tensor_address(beta), native.bits(epsilon)
         native.call("residual", x.dtype, x, y, described, written, out, mean, rstd, rows, d, seed, dropped)
         ctx.save_for_backward(z, gamma, mean, rstd)
         ctx.added, ctx.seed, ctx.dropped = y is not None, seed, dropped

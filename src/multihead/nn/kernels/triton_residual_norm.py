@@ -128,7 +128,7 @@ def _dropout_backward(  # type: ignore[no-untyped-def]
     tl.store(out + at, tl.where(kept, g / (1 - p), 0.0).to(out.dtype.element_ty), mask=at < count)
 
 
-class _ResidualNorm(torch.autograd.Function):
+class _TritonResidualNorm(torch.autograd.Function):
     """LayerNorm(x + Dropout(y)); y None: LayerNorm(x)."""
 
     @staticmethod
@@ -179,7 +179,7 @@ class _ResidualNorm(torch.autograd.Function):
         return dx, dy if ctx.added else None, dgamma.to(gamma.dtype), dbeta.to(beta.dtype), None, None
 
 
-class _ResidualSum(torch.autograd.Function):
+class _TritonResidualSum(torch.autograd.Function):
     """x + Dropout(y)."""
 
     @staticmethod
@@ -206,13 +206,13 @@ class _ResidualSum(torch.autograd.Function):
 
 def residual_norm(x: Tensor, y: Tensor | None, norm: nn.LayerNorm, p: float) -> Tensor:
     """LayerNorm(x + Dropout(y)), x and y of one shape and format; y None: LayerNorm(x)."""
-    out: Tensor = _ResidualNorm.apply(x, y, norm.weight, norm.bias, norm.eps, p)  # type: ignore[no-untyped-call]
+    out: Tensor = _TritonResidualNorm.apply(x, y, norm.weight, norm.bias, norm.eps, p)  # type: ignore[no-untyped-call]
     return out
 
 
 def residual_sum(x: Tensor, y: Tensor, p: float) -> Tensor:
     """x + Dropout(y), x and y of one shape and format, p above 0."""
-    out: Tensor = _ResidualSum.apply(x, y, p)  # type: ignore[no-untyped-call]
+    out: Tensor = _TritonResidualSum.apply(x, y, p)  # type: ignore[no-untyped-call]
     return out
 
 

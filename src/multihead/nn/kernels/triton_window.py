@@ -246,7 +246,7 @@ def _window_backward_keys(  # type: ignore[no-untyped-def]
     tl.store(at_found, of_values.to(dv.dtype.element_ty), mask=inside_values)
 
 
-class _Window(torch.autograd.Function):
+class _TritonWindow(torch.autograd.Function):
     """Returns the output, and the log of each query's sum of exponentials, both differentiable."""
 
     @staticmethod
@@ -294,7 +294,7 @@ def attend(
     extra_allowed: Tensor | None = None,
 ) -> Tensor:
     """Attend; arguments and result as ``nn.kernels.window_attention.attend``."""
-    out, lse = _Window.apply(q, k, v, allowed, before, after, dropout)  # type: ignore[no-untyped-call]
+    out, lse = _TritonWindow.apply(q, k, v, allowed, before, after, dropout)  # type: ignore[no-untyped-call]
     return out if extra is None else _with_extra(q, out, lse, *extra, extra_allowed, dropout)
 
 

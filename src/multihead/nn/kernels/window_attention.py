@@ -25,7 +25,7 @@ SMALLEST = -80.0
 
 
 @dataclass(frozen=True)
-class Layout:
+class WindowLayout:
     """The window of a query, and dropout.
 
     Attributes:
@@ -54,7 +54,7 @@ class _Window(torch.autograd.Function):
         extra_v: Tensor | None,
         allowed: Tensor | None,
         extra_allowed: Tensor | None,
-        layout: Layout,
+        layout: WindowLayout,
     ) -> Tensor:
         ctx.layout = layout
         ctx.seed = int(torch.randint(2**62, (1,))) if layout.dropout else 0
@@ -236,7 +236,7 @@ def attend(
     q: Tensor,
     k: Tensor,
     v: Tensor,
-    layout: Layout,
+    layout: WindowLayout,
     allowed: Tensor | None = None,
     extra: tuple[Tensor, Tensor] | None = None,
     extra_allowed: Tensor | None = None,
@@ -267,7 +267,7 @@ def _in_blocks(
     q: Tensor,
     k: Tensor,
     v: Tensor,
-    layout: Layout,
+    layout: WindowLayout,
     allowed: Tensor | None,
     extra: tuple[Tensor, Tensor] | None,
     extra_allowed: Tensor | None,

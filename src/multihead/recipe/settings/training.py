@@ -17,7 +17,7 @@ class OptimisationSettings(Settings):
     """Updates spanned by the cosine schedule; 0: `steps` of the first start, kept from then on."""
     accumulate: PositiveInt = 1
     """Gradient accumulation: batches per update. The update is exactly that of one large batch. Several
-    processes share these batches, so there are at most as many (docs/parallel.md)."""
+    processes share these batches, so there are at most as many (docs/how-to/parallel.md)."""
     reduction: Literal["ordered", "fast"] = "ordered"
     """Sum of the gradients of several processes. ordered: in the order of the batches, so that any number of
     processes ends with the same bytes as one; fast: all_reduce, whose order depends on their number."""

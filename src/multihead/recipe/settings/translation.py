@@ -28,7 +28,7 @@ class DataSettings(Settings):
     """Test sets for `multihead evaluate`: name = ["source file", "target file"] or a file with both sides."""
     corpora: str = ""
     """A corpora.toml in place of the files above: several corpora, languages and directions in one model
-    (docs/languages.md)."""
+    (docs/how-to/languages.md)."""
     corpus: dict[str, tuple[str, ...]] = Field({})
     """Corpora without such a file: de-en = ["train.de", "train.en"] (or one TSV, CSV or JSONL file)."""
     both_directions: bool = False
@@ -112,7 +112,7 @@ class TokenizerSettings(Settings):
     kinds of the two sides differ, it applies to the side of kind bpe."""
     min_frequency: PositiveInt = 1
     """Minimum count of a word (kinds "words" and "spaced") or merge (kind "bpe") to enter the vocabulary."""
-    sample_pairs: PositiveInt = 1_000_000
+    sample_size: PositiveInt = 1_000_000
     """Maximum number of pairs to train the tokenizer on, sampled evenly from the corpus."""
     split_digits: bool = False
     """Make every digit a token of its own."""
@@ -120,14 +120,15 @@ class TokenizerSettings(Settings):
     """Character that replaces every kind of apostrophe between two letters, so that what users type is what
     training saw; "": each stays as it is."""
     symbols: tuple[str, ...] = ()
-    """Reserved symbols (docs/text.md), counted in vocab_size: "standard" for placeholders, inline tags and
-    term markers; single ones, as "<2de>" for a language or "<domain-legal>"."""
+    """Reserved symbols (docs/reference/text.md), counted in vocab_size: "standard" for placeholders, inline
+    tags and term markers; single ones, as "<2de>" for a language or "<domain-legal>"."""
     symbol_rate: float = Field(0.1, ge=0, le=1)
     """Fraction of the training batches, drawn anew each epoch, in which placeholders and term markers stand
-    for words, so that the model learns to carry them (docs/text.md). It needs both in symbols, and joint."""
+    for words, so that the model learns to carry them (docs/reference/text.md). It needs both in symbols, and
+    joint."""
     noise_rate: float = Field(0.0, ge=0, le=1)
     """Fraction of the training sources, drawn anew each epoch, that lose their capitals or get typing errors,
-    so that the model translates such text (docs/text.md); try 0.2."""
+    so that the model translates such text (docs/reference/text.md); try 0.2."""
     file: str = ""
     """A tokenizer.json to use instead of training one (source side, or both sides if joint)."""
     target_file: str = ""
@@ -168,7 +169,7 @@ class ValidationSettings(ValidationSchedule):
     token, without label smoothing."""
     samples: int = Field(5, ge=0)
     """Sample translations logged at every validation."""
-    max_pairs: PositiveInt = 2000
+    max_examples: PositiveInt = 2000
     """Maximum number of validation pairs."""
 
 

@@ -77,7 +77,7 @@ class ValidationSettings(ValidationSchedule):
     metric: Literal["accuracy", "f1", "loss"] = "accuracy"
     """Metric that selects the best checkpoint; f1: macro-averaged F1; loss: negative log-likelihood per
     text."""
-    max_texts: PositiveInt = 10_000
+    max_examples: PositiveInt = 10_000
     """Maximum number of validation texts."""
 
 

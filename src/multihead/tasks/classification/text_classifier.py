@@ -199,8 +199,3 @@ class TextClassifier:
             len(self.names),
         )
         return TextScores(scores, len(empty), tuple(empty[:MAX_PLACES]))
-
-
-# Former names, for one version.
-TextGuess = TextPrediction
-Measured = TextScores

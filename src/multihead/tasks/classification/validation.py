@@ -14,7 +14,7 @@ from multihead.training import Validation
 
 
 class Validator:
-    """Validates a model on at most ``validation.max_texts`` of the prepared texts."""
+    """Validates a model on at most ``validation.max_examples`` of the prepared texts."""
 
     def __init__(self, texts: PreparedTexts, recipe: Recipe[Settings], device: torch.device) -> None:
         self.texts, self.device = texts, device
@@ -22,7 +22,7 @@ class Validator:
         self.dtype = hardware.pick_dtype(recipe.training.precision, device)
         self.names: tuple[str, ...] = recipe.model.class_names  # type: ignore[attr-defined]
         used = lengths(texts.valid, self.max_length)
-        self.batches = evaluation_batches(used, recipe.training.batch_tokens, recipe.validation.max_texts)
+        self.batches = evaluation_batches(used, recipe.training.batch_tokens, recipe.validation.max_examples)
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
         """Return loss per text, accuracy and macro F1; frequent confusions as samples."""

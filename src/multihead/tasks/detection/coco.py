@@ -88,7 +88,7 @@ def read_coco(names: Sequence[str], folder: Path, key: str) -> CocoSet:
         raise UserError(
             f"cannot be read as JSON ({reason})", place=str(path), remedy=f"See {FORMAT}."
         ) from None
-    return _Reader(path, images).read(content)
+    return _CocoReader(path, images).read(content)
 
 
 def _files(names: Sequence[str], folder: Path, key: str) -> tuple[Path, Path]:
@@ -105,7 +105,7 @@ def _files(names: Sequence[str], folder: Path, key: str) -> tuple[Path, Path]:
     raise UserError(fact, place=key, remedy="Name a folder with images and one JSON file, or both.")
 
 
-class _Reader:
+class _CocoReader:
     def __init__(self, path: Path, images: Path) -> None:
         self.path, self.images = path, images
 

@@ -6,7 +6,7 @@ import torch
 
 from multihead.batch import SceneBatch
 from multihead.data.images.stream import PictureStream
-from multihead.data.stream import Position
+from multihead.data.stream import StreamPosition
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
 from multihead.recipe.settings import Settings
@@ -45,7 +45,7 @@ def setup(
 
 
 def stream(
-    recipe: Recipe[Settings], prepared: PreparedScenes, position: Position
+    recipe: Recipe[Settings], prepared: PreparedScenes, position: StreamPosition
 ) -> PictureStream[SceneBatch]:
     """Return the endless stream of training batches from a position."""
     training = recipe.training

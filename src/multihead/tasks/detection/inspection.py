@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from multihead.errors import UserError
-from multihead.inspect.maps import Alignment, Token
+from multihead.inspect.maps import Alignment, TokenLabel
 from multihead.inspect.maps.alignment import CAUTION
-from multihead.inspect.page import Page
-from multihead.inspect.report.markup import Markup, tag
+from multihead.inspect.page import HtmlPage
+from multihead.inspect.report.markup import SafeHtml, tag
 from multihead.inspect.report.parts import card, report
 from multihead.inspect.report.words import say
 from multihead.run import Run
@@ -42,7 +42,7 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
     def draw(path: str | Path) -> None:
         draw_queries(seen.picture, maps, detector.names, caption, path)
 
-    def page() -> Page:
+    def page() -> HtmlPage:
         return page_of(seen, detector.names, request.asked.name)
 
     def numbers() -> str:
@@ -55,7 +55,7 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
     return Inspection(page, numbers, draw, alignment, frozenset(), used, used)
 
 
-def page_of(seen: DetectionInspection, names: tuple[str, ...], run: str) -> Page:
+def page_of(seen: DetectionInspection, names: tuple[str, ...], run: str) -> HtmlPage:
     """Return a page: the objects found, and for each decoder layer what their queries attend to."""
     layers, heads = seen.weights_LHQrc.shape[:2]
     found = seen.maps(THRESHOLD)
@@ -75,7 +75,7 @@ def page_of(seen: DetectionInspection, names: tuple[str, ...], run: str) -> Page
     return report(seen.name, say("detection"), main, tag("p", say(CAUTION)))
 
 
-def _drawn(seen: DetectionInspection, names: tuple[str, ...], layer: int) -> Markup:
+def _drawn(seen: DetectionInspection, names: tuple[str, ...], layer: int) -> SafeHtml:
     """Return a panel for each object: the attention of its query in a layer."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "layer.png"
@@ -84,7 +84,7 @@ def _drawn(seen: DetectionInspection, names: tuple[str, ...], layer: int) -> Mar
     source = f"data:image/png;base64,{data}"
     alternative = str(say("attention of the queries in layer {}", layer))
     # `tag` cuts an attribute that is too long to read, and this address is as long as the picture.
-    return Markup(f'<img style="max-width:100%" alt="{html.escape(alternative)}" src="{source}">')
+    return SafeHtml(f'<img style="max-width:100%" alt="{html.escape(alternative)}" src="{source}">')
 
 
 def as_json(seen: DetectionInspection, run: str) -> str:
@@ -128,8 +128,8 @@ def _alignment(seen: DetectionInspection, maps: list[QueryMap], caption: str) ->
     rows, columns = weights_rc.shape
     return Alignment(
         weights_rc / weights_rc.max(),
-        tuple(Token(str(row + 1), row) for row in range(rows)),
-        tuple(Token(str(column + 1), column) for column in range(columns)),
+        tuple(TokenLabel(str(row + 1), row) for row in range(rows)),
+        tuple(TokenLabel(str(column + 1), column) for column in range(columns)),
         f"{_described(maps[0])}; rows and columns of the feature map, scaled to a maximum of 1. {caption}",
         rows="row",
         columns="column",

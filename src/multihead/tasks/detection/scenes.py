@@ -4,7 +4,7 @@ A scene is a function of (seed, number): a training never sees the same one twic
 An object's box encloses what is visible of it, as in COCO; at least a third of each object is visible.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, Protocol
@@ -194,7 +194,3 @@ def _extent(mask: NDArray[np.bool_]) -> tuple[int, int, int, int]:
     """Return the edges of the smallest box around the true pixels: left, top, right, bottom."""
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
-
-
-SceneSource = Callable[[int, int], Scene]
-"""(number, epoch) -> scene; a function of its arguments."""

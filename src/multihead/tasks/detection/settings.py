@@ -60,7 +60,7 @@ class ValidationSettings(ValidationSchedule):
     metric: Literal["ap", "ap50", "loss"] = "ap"
     """Metric that selects the best checkpoint: average precision over thresholds from 0.5 to 0.95, or at 0.5,
     or the loss per object."""
-    max_pictures: PositiveInt = 500
+    max_examples: PositiveInt = 500
     """Maximum number of validation images."""
 
 

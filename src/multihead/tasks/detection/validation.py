@@ -15,14 +15,14 @@ from multihead.training import Validation
 
 
 class Validator:
-    """Validates a model on at most ``validation.max_pictures`` evenly spaced pictures."""
+    """Validates a model on at most ``validation.max_examples`` evenly spaced pictures."""
 
     def __init__(self, scenes: SceneSet, recipe: Recipe[Settings], device: torch.device) -> None:
         self.scenes, self.device = scenes, device
         self.dtype = hardware.pick_dtype(recipe.training.precision, device)
         self.batch_pictures = recipe.training.batch_pictures
         self.names: tuple[str, ...] = getattr(recipe.model, "class_names", ())
-        count = min(len(scenes), recipe.validation.max_pictures)
+        count = min(len(scenes), recipe.validation.max_examples)
         self.indices = np.linspace(0, len(scenes) - 1, count).round().astype(np.int64)
 
     def __call__(self, model: nn.Module, step: int) -> Validation:

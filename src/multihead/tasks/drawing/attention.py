@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from multihead.data.images.opening import Pixels, fitted, open_picture
-from multihead.inspect.maps import AttentionRecord, Sentence, Token, record_sequence, sentence
+from multihead.inspect.maps import AttentionRecord, Sentence, TokenLabel, record_sequence, sentence
 from multihead.inspect.maps.alignment import mutual_information
 from multihead.tasks.drawing.image_generator import ImageGenerator
 from multihead.tasks.drawing.settings import SearchSettings
@@ -43,7 +43,7 @@ class DrawingInspection:
     grid: tuple[int, int]
     similarity: float | None
     tokens: Sentence
-    words: tuple[Token, ...]
+    words: tuple[TokenLabel, ...]
     layouts: tuple[str, ...]
     records: tuple[AttentionRecord, ...]
     decoder: nn.Module
@@ -123,7 +123,7 @@ def inspect_drawing(
         (grid, grid),
         similarity,
         _sequence(caption_words, padding, grid, len(codes) - 1),
-        tuple(Token(text, i, special) for i, (text, special) in enumerate(words)),
+        tuple(TokenLabel(text, i, special) for i, (text, special) in enumerate(words)),
         tuple(generator.model.settings.layouts),
         tuple(records),
         decoder,
@@ -134,7 +134,7 @@ def inspect_drawing(
 def _sequence(caption_words: Sequence[str], padding: int, columns: int, codes: int) -> Sentence:
     names = [(BEGIN, True), *((word, False) for word in caption_words), *[(PADDING, True)] * padding]
     names += [(f"{code // columns + 1},{code % columns + 1}", False) for code in range(codes)]
-    tokens = tuple(Token(text, i, special) for i, (text, special) in enumerate(names))
+    tokens = tuple(TokenLabel(text, i, special) for i, (text, special) in enumerate(names))
     return Sentence(tokens, tokens)
 
 

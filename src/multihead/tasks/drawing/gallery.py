@@ -35,7 +35,7 @@ th{color:#666}img{image-rendering:pixelated;border:1px solid #ccc;display:block}
 
 
 @dataclass(frozen=True)
-class Row:
+class CaptionRow:
     """The pictures of one caption.
 
     Attributes:
@@ -87,7 +87,7 @@ def gallery(run: Run, generator: ImageGenerator, search: SearchSettings, count: 
 
 def rows(
     generator: ImageGenerator, data: Captioned, store: PictureStore, search: SearchSettings, count: int
-) -> list[Row]:
+) -> list[CaptionRow]:
     """Return rows for evenly spaced pictures of a store."""
     batches = CaptionBatches(data, store)
     chosen = np.linspace(0, len(store) - 1, min(count, len(store))).round().astype(int).tolist()
@@ -99,7 +99,7 @@ def rows(
         generated = generator.draw(batches.texts[row], 1, search)[0].picture
         index, difference = nearest(fitted(generated, data.form), data.train.pixels)
         found.append(
-            Row(
+            CaptionRow(
                 caption=batches.texts[row],
                 original=as_picture(store.pixels[row]),
                 reconstruction=as_picture((reconstructions[number] * 255).round().byte().numpy()),
@@ -124,13 +124,13 @@ def nearest(pixels: NDArray[np.uint8], among: NDArray[np.uint8]) -> tuple[int, f
     return index, float(np.sqrt(differences[index]))
 
 
-def _table(found: Sequence[Row]) -> str:
+def _table(found: Sequence[CaptionRow]) -> str:
     titles = ("caption", "original", "reconstruction", "generated", "nearest in training", "")
     head = "".join(f"<th>{title}</th>" for title in titles)
     return f"<table><tr>{head}</tr>{''.join(map(_line, found))}</table>"
 
 
-def _line(row: Row) -> str:
+def _line(row: CaptionRow) -> str:
     pictures = (row.original, row.reconstruction, row.generated, row.nearest)
     cells = "".join(f"<td>{_image(picture)}</td>" for picture in pictures)
     note = f"{escape(row.nearest_caption)}<br>RMS difference {row.difference:.1f} of 255"

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from multihead.inspect.maps import Alignment, Choice, Token
+from multihead.inspect.maps import Alignment, AlignmentHead, TokenLabel
 from multihead.inspect.maps.alignment import CAUTION, combine
 from multihead.inspect.maps.self_alignment import resolve
-from multihead.inspect.overlays import Panel, overlays
-from multihead.inspect.page import Page, SequenceExploration, as_json, make_page
+from multihead.inspect.overlays import OverlayPanel, overlays
+from multihead.inspect.page import HtmlPage, SequenceExploration, as_json, make_page
 from multihead.run import Run
 from multihead.tasks.drawing.attention import inspect_drawing
 from multihead.tasks.drawing.image_generator import ImageGenerator
@@ -29,7 +29,7 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
     def explored() -> SequenceExploration:
         return explore_drawing(painting, asked)
 
-    def page() -> Page:
+    def page() -> HtmlPage:
         return make_page(explored())
 
     def numbers() -> str:
@@ -37,7 +37,7 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
 
     def alignment() -> Alignment:
         """Return the attention of the picture's rows to the caption's words, in one layer."""
-        choice = Choice(
+        choice = AlignmentHead(
             asked.choice.layer or painting.most_informative(), asked.choice.head, asked.choice.combine
         )
         layer, head = resolve(painting.records, painting.tokens, choice)
@@ -46,7 +46,7 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
         which = f"head {head}" if head else f"{choice.combine} of {painting.records[0].num_heads} heads"
         return Alignment(
             weights_rC / weights_rC.sum(axis=1, keepdims=True),
-            tuple(Token(f"row {row + 1}", row) for row in range(rows)),
+            tuple(TokenLabel(f"row {row + 1}", row) for row in range(rows)),
             tuple(painting.words[place] for place in spoken),
             f"Attention of the picture's rows to the words of the caption, layer {layer} of "
             f"{len(painting.records)}, {which}. {CAUTION}",
@@ -57,12 +57,14 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
     def draw(path: str | Path) -> None:
         every = [
             [
-                Panel(f"{layer}: {painting.words[place].text}", _mean(weights, place).reshape(rows, columns))
+                OverlayPanel(
+                    f"{layer}: {painting.words[place].text}", _mean(weights, place).reshape(rows, columns)
+                )
                 for place in spoken
             ]
             for layer, weights in enumerate(painting.word_weights(), start=1)
         ]
-        every[0].append(Panel("picture", None))
+        every[0].append(OverlayPanel("picture", None))
         title = "Attention of the picture's positions to each word, by layer, mean of the heads;\n"
         overlays(painting.pixels_Chw, every, f"{title}each panel has its own scale. {CAUTION}", path)
 

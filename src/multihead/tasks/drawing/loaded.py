@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from multihead.inspect.page import Page, PageOptions, make_page
+from multihead.inspect.page import HtmlPage, PageOptions, make_page
 from multihead.tasks.drawing.attention import inspect_drawing
 from multihead.tasks.drawing.image_generator import Drawing, ImageGenerator
 from multihead.tasks.drawing.page import explore_drawing
@@ -38,7 +38,7 @@ class LoadedImageGenerator(ListsMethods, ImageGenerator):
         chosen = change_settings(settings or self.settings, search)
         return super().draw(caption, count, chosen, complete=None if complete is None else Path(complete))
 
-    def inspect(self, caption: str, picture: str | Path | None = None, *, full: bool = False) -> Page:
+    def inspect(self, caption: str, picture: str | Path | None = None, *, full: bool = False) -> HtmlPage:
         """Return a page of the attention from image positions to the words of the caption.
 
         Args:

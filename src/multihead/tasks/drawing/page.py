@@ -1,6 +1,6 @@
 """Page content for an image generated from a caption."""
 
-from multihead.inspect.maps import Choice
+from multihead.inspect.maps import AlignmentHead
 from multihead.inspect.maps.alignment import CAUTION
 from multihead.inspect.maps.self_alignment import resolve
 from multihead.inspect.page import packing
@@ -27,7 +27,7 @@ def explore_drawing(inspection: DrawingInspection, options: PageOptions = DEFAUL
     Raises:
         UserError: no such layer or head.
     """
-    choice = Choice(
+    choice = AlignmentHead(
         options.choice.layer or inspection.most_informative(), options.choice.head, options.choice.combine
     )
     layer, head = resolve(inspection.records, inspection.tokens, choice)

@@ -54,7 +54,7 @@ class ValidationSettings(ValidationSchedule):
     metric: Literal["exact", "accuracy"] = "exact"
     """Metric that selects the best checkpoint: the fraction of image codes predicted correctly for unseen
     captions, when decoded greedily (exact) or with the true codes before each (accuracy)."""
-    max_pictures: PositiveInt = 500
+    max_examples: PositiveInt = 500
     """Maximum number of validation images."""
     drawn: PositiveInt = 64
     """Maximum number of validation images to generate, for metric exact."""

@@ -20,14 +20,14 @@ SHOWN = 5
 
 
 class Validator:
-    """Validates a model on held-out captions, at most ``validation.max_pictures`` of them."""
+    """Validates a model on held-out captions, at most ``validation.max_examples`` of them."""
 
     def __init__(self, batches: CaptionBatches, recipe: Recipe[Settings], device: torch.device) -> None:
         self.batches, self.device = batches, device
         self.precision: hardware.Precision = recipe.training.precision
         self.size: int = recipe.training.batch_pictures
         total = len(batches.store)
-        self.rows = _evenly_spaced(total, recipe.validation.max_pictures)
+        self.rows = _evenly_spaced(total, recipe.validation.max_examples)
         self.drawn = _evenly_spaced(total, recipe.validation.drawn)
 
     def __call__(self, model: nn.Module, step: int) -> Validation:

@@ -1,6 +1,6 @@
 """Language models as ``multihead.load`` returns them."""
 
-from multihead.inspect.page import Page
+from multihead.inspect.page import HtmlPage
 from multihead.inspect.page.kinds import CAUSAL
 from multihead.tasks.language.attention import inspect_text
 from multihead.tasks.language.text_generator import TextGenerator
@@ -25,7 +25,7 @@ class LoadedTextGenerator(ListsMethods, TextGenerator):
         """
         return prompt + "".join(self.write(prompt, change_settings(self.settings, search), number=number))
 
-    def inspect(self, text: str, *, full: bool = False) -> Page:
+    def inspect(self, text: str, *, full: bool = False) -> HtmlPage:
         """Return a page of the model's attention over a text, with predictions for the next token.
 
         Raises:

@@ -131,7 +131,7 @@ def _build(
 
     if tokenizer is None:
         progress("training the tokenizer", 0, None)
-        sample = _head((text for (text, _), valid in parts() if not valid), settings.sample_chars)
+        sample = _head((text for (text, _), valid in parts() if not valid), settings.sample_size)
         tokenizer = lossless.learn(sample, settings.kind, settings.vocab_size, settings.min_frequency)
     tokenizer.save(folder / TOKENIZER)
     dtype = np.dtype("<u2" if tokenizer.vocab_size <= 1 << 16 else "<u4")
@@ -139,7 +139,7 @@ def _build(
     with ExitStack() as files:
         written = [files.enter_context((folder / f"{side}.ids.bin").open("wb")) for side in SIDES]
         for valid, group in groupby(parts(), key=lambda part: part[1]):
-            for text, ids in encoded((block for block, _ in group), tokenizer):
+            for text, ids in encode_blocks((block for block, _ in group), tokenizer):
                 written[valid].write(np.asarray(ids, dtype).tobytes())
                 characters[valid] += len(text)
                 tokens[valid] += len(ids)
@@ -148,7 +148,7 @@ def _build(
     return {"dtype": dtype.str, "tokens": tokens, "characters": characters, "unknown": unknown}
 
 
-def encoded(blocks: Iterable[Block], tokenizer: Tokenizer) -> Iterator[tuple[str, list[int]]]:
+def encode_blocks(blocks: Iterable[Block], tokenizer: Tokenizer) -> Iterator[tuple[str, list[int]]]:
     """Yield the text of each block and its token ids; end tokens separate documents."""
     after_end = False
     for text, ends in blocks:

@@ -37,8 +37,8 @@ class TokenizerSettings(Settings):
     """Maximum vocabulary size, special tokens included."""
     min_frequency: PositiveInt = 2
     """Minimum count of a merge (kind "bpe")."""
-    sample_chars: PositiveInt = 100_000_000
-    """Maximum number of characters to train the tokenizer on, from the beginning of the text."""
+    sample_size: PositiveInt = 100_000_000
+    """Maximum size of the text to train the tokenizer on, in characters, from its beginning."""
     file: str = ""
     """A tokenizer.json to use instead of training one."""
 
@@ -52,8 +52,8 @@ class ValidationSettings(ValidationSchedule):
     """Sample texts generated at every validation."""
     sample_tokens: PositiveInt = 120
     """Length of a sample text in tokens."""
-    max_tokens: PositiveInt = 1_000_000
-    """Maximum number of validation tokens, sampled evenly from the text."""
+    max_examples: PositiveInt = 1_000_000
+    """Maximum size of the validation data, in tokens, sampled evenly from the text."""
 
 
 class SearchSettings(Settings):

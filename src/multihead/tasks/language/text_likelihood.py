@@ -16,7 +16,7 @@ from multihead.nn.losses import validated
 from multihead.run import Run
 from multihead.system import hardware
 from multihead.system.hardware import Precision
-from multihead.tasks.language.packed import Ids, encoded
+from multihead.tasks.language.packed import Ids, encode_blocks
 from multihead.tasks.language.settings import DataSettings
 from multihead.tasks.language.windows import evaluation_batches
 from multihead.text.documents import read_blocks
@@ -126,7 +126,7 @@ class TextLikelihood:
         """
         blocks = read_blocks([Path(file) for file in files], self.data.documents, self.data.encoding)
         parts, characters, unknown = [], 0, 0
-        for text, ids in encoded(blocks, self.tokenizer):
+        for text, ids in encode_blocks(blocks, self.tokenizer):
             parts.append(np.asarray(ids, np.int32))
             characters += len(text)
             unknown += ids.count(self.tokenizer.unk_id)

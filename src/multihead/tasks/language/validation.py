@@ -12,7 +12,7 @@ from multihead.training import Validation
 
 
 class Validator:
-    """Validates a model on the prepared validation text, at most ``validation.max_tokens`` of it."""
+    """Validates a model on the prepared validation text, at most ``validation.max_examples`` of it."""
 
     def __init__(self, text: PackedText, recipe: Recipe[Settings], device: torch.device) -> None:
         self.text, self.device = text, device
@@ -32,7 +32,7 @@ class Validator:
             device=self.device,
             precision=self.precision,
             batch_tokens=self.batch_tokens,
-            most=self.settings.max_tokens,
+            most=self.settings.max_examples,
         )
         metrics = {
             "loss": found.nll,

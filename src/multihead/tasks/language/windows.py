@@ -7,7 +7,7 @@ import torch
 
 from multihead.batch import TextBatch
 from multihead.data.plan import Indices, shuffled
-from multihead.data.stream import START, Position, Stream
+from multihead.data.stream import START, Stream, StreamPosition
 from multihead.errors import UserError
 from multihead.system import randomness
 from multihead.tasks.language.packed import Ids
@@ -31,7 +31,7 @@ class WindowStream(Stream[TextBatch]):
     """
 
     def __init__(
-        self, ids: Ids, *, context: int, batch_tokens: int, seed: int, position: Position = START
+        self, ids: Ids, *, context: int, batch_tokens: int, seed: int, position: StreamPosition = START
     ) -> None:
         if len(ids) < 2 * context + 1:
             raise UserError(

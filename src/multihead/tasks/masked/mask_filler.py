@@ -15,7 +15,7 @@ from multihead.inspect.maps.calls import evaluating
 from multihead.run import Run
 from multihead.system import hardware
 from multihead.system.hardware import Precision
-from multihead.tasks.masked.mask_tokens import MASK, encode_masked, mask_id
+from multihead.tasks.masked.mask_tokens import encode_masked, mask_id
 from multihead.text.tokenizer import Tokenizer
 
 
@@ -102,10 +102,3 @@ class MaskFiller:
 
     def _predictions(self, ids: Sequence[int], probabilities: Sequence[float]) -> list[MaskPrediction]:
         return [MaskPrediction(self.tokenizer.piece(i), p) for i, p in zip(ids, probabilities, strict=True)]
-
-
-# Former names, for one version.
-Guess = MaskPrediction
-Filled = FilledText
-
-__all__ = ["MASK", "Filled", "FilledText", "Guess", "MaskFiller", "MaskPrediction"]

@@ -49,7 +49,7 @@ class TokenizerSettings(Settings):
     """Maximum vocabulary size, special tokens included."""
     min_frequency: PositiveInt = 1
     """Minimum count of a merge to enter the vocabulary."""
-    sample_texts: PositiveInt = 1_000_000
+    sample_size: PositiveInt = 1_000_000
     """Maximum number of texts to train the tokenizer on, from the beginning."""
     split_digits: bool = False
     """Make every digit a token of its own."""
@@ -64,7 +64,7 @@ class ValidationSettings(ValidationSchedule):
     """Metric that selects the best checkpoint; loss: negative log-likelihood per masked token."""
     samples: int = Field(3, ge=0)
     """Sample texts with filled masks logged at every validation."""
-    max_texts: PositiveInt = 5000
+    max_examples: PositiveInt = 5000
     """Maximum number of validation texts."""
 
 

@@ -180,7 +180,7 @@ def _build(
         progress("training the tokenizer", 0, None)
         chosen = (e for e in _training(data) if not held_out(_joined(e)))
         texts = (text for e in chosen for text in (e.text, e.second) if text.strip())
-        tokenizer = learn(islice(texts, settings.sample_texts), settings, lowercase=data.lowercase)
+        tokenizer = learn(islice(texts, settings.sample_size), settings, lowercase=data.lowercase)
     tokenizer.save(folder / TOKENIZER)
     counted: Counter[str] = Counter()
     places: list[str] = []

@@ -23,7 +23,7 @@ EPOCH = 0
 
 
 class Validator:
-    """Validates a model on at most ``validation.max_texts`` of the prepared texts."""
+    """Validates a model on at most ``validation.max_examples`` of the prepared texts."""
 
     def __init__(
         self, texts: PreparedTexts, gaps: MaskedBatches, recipe: Recipe[Settings], device: torch.device
@@ -31,7 +31,7 @@ class Validator:
         self.gaps, self.device, self.precision = gaps, device, recipe.training.precision
         self.tokenizer = texts.tokenizer
         used = lengths(texts.valid, recipe.data.max_length)
-        self.batches = evaluation_batches(used, recipe.training.batch_tokens, recipe.validation.max_texts)
+        self.batches = evaluation_batches(used, recipe.training.batch_tokens, recipe.validation.max_examples)
         masked = (_masked(text, self.tokenizer, recipe.data.max_length - SPECIALS) for text in texts.shown)
         self.shown = list(islice(filter(None, masked), recipe.validation.samples))
 

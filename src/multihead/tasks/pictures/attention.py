@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from multihead.data.images.opening import Pixels, fitted, open_picture
 from multihead.errors import UserError
-from multihead.inspect.maps import AttentionRecord, Sentence, Token, record_sequence, rollout
+from multihead.inspect.maps import AttentionRecord, Sentence, TokenLabel, record_sequence, rollout
 from multihead.inspect.text_inspection import TOP_K, Predictions
 from multihead.tasks.pictures.picture_classifier import PictureClassifier
 
@@ -116,5 +116,5 @@ def _patches(rows: int, columns: int, *, class_token: bool, before: int) -> Sent
         + registers
         + [f"{row},{column}" for row in range(1, rows + 1) for column in range(1, columns + 1)]
     )
-    tokens = tuple(Token(name, i) for i, name in enumerate(names))
+    tokens = tuple(TokenLabel(name, i) for i, name in enumerate(names))
     return Sentence(tokens, tokens)

@@ -6,7 +6,7 @@ import torch
 
 from multihead.batch import PictureBatch
 from multihead.data.images.stream import PictureStream
-from multihead.data.stream import Position
+from multihead.data.stream import StreamPosition
 from multihead.recipe import Recipe, with_model
 from multihead.recipe.settings import Settings
 from multihead.run import Run
@@ -14,7 +14,7 @@ from multihead.system.addresses import located
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
 from multihead.tasks.pictures.batches import PictureBatches
-from multihead.tasks.pictures.prepare import Prepared, prepare
+from multihead.tasks.pictures.prepare import PreparedPictures, prepare
 from multihead.tasks.pictures.settings import DataSettings
 from multihead.tasks.pictures.validation import Validator
 
@@ -43,7 +43,7 @@ def setup(
     )
 
 
-def model_sizes(prepared: Prepared) -> dict[str, object]:
+def model_sizes(prepared: PreparedPictures) -> dict[str, object]:
     """Return the [model] settings that follow from the pictures."""
     return {
         "picture_size": prepared.form.size,
@@ -53,7 +53,9 @@ def model_sizes(prepared: Prepared) -> dict[str, object]:
     }
 
 
-def stream(recipe: Recipe[Settings], prepared: Prepared, position: Position) -> PictureStream[PictureBatch]:
+def stream(
+    recipe: Recipe[Settings], prepared: PreparedPictures, position: StreamPosition
+) -> PictureStream[PictureBatch]:
     """Return the endless stream of training batches from a position."""
     training = recipe.training
     return PictureStream(

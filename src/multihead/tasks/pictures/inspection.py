@@ -3,10 +3,10 @@
 from functools import cache
 from pathlib import Path
 
-from multihead.inspect.maps import Alignment, Token
+from multihead.inspect.maps import Alignment, TokenLabel
 from multihead.inspect.maps.alignment import CAUTION
-from multihead.inspect.overlays import Panel, overlays
-from multihead.inspect.page import Page, SequenceExploration, as_json, make_page
+from multihead.inspect.overlays import OverlayPanel, overlays
+from multihead.inspect.page import HtmlPage, SequenceExploration, as_json, make_page
 from multihead.run import Run
 from multihead.system import hardware
 from multihead.tasks.inspection import Inspection, InspectionRequest
@@ -29,7 +29,7 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
     def explored() -> SequenceExploration:
         return explore_image(sight, classifier.model, asked)
 
-    def page() -> Page:
+    def page() -> HtmlPage:
         return make_page(explored())
 
     def numbers() -> str:
@@ -40,8 +40,8 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
         rollout = sight.rollout()[-1].reshape(rows, columns)
         return Alignment(
             rollout / rollout.max(),
-            tuple(Token(str(row + 1), row) for row in range(rows)),
-            tuple(Token(str(column + 1), column) for column in range(columns)),
+            tuple(TokenLabel(str(row + 1), row) for row in range(rows)),
+            tuple(TokenLabel(str(column + 1), column) for column in range(columns)),
             f"Predicted class: {next(iter(sight.predictions.probabilities))}. {ROLLOUT}, rows and columns of "
             f"the picture's patches, scaled to a maximum of 1. {CAUTION}",
             rows="row",
@@ -52,14 +52,14 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
         every = [
             [
                 *(
-                    Panel(f"{layer}.{head}", map_.reshape(rows, columns))
+                    OverlayPanel(f"{layer}.{head}", map_.reshape(rows, columns))
                     for head, map_ in enumerate(heads, 1)
                 ),
-                Panel(f"rollout to {layer}", rollout.reshape(rows, columns)),
+                OverlayPanel(f"rollout to {layer}", rollout.reshape(rows, columns)),
             ]
             for layer, (heads, rollout) in enumerate(zip(sight.maps(), sight.rollout(), strict=True), 1)
         ]
-        every[0].append(Panel("picture", None))
+        every[0].append(OverlayPanel("picture", None))
         title = f"Attention of {sight.readout}: layer.head, and {ROLLOUT[0].lower()}{ROLLOUT[1:]};\n"
         overlays(sight.pixels_Chw, every, f"{title}each panel has its own scale. {CAUTION}", path)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from multihead.inspect.page import Page, PageOptions, make_page
+from multihead.inspect.page import HtmlPage, PageOptions, make_page
 from multihead.tasks.loaded import ListsMethods
 from multihead.tasks.pictures.attention import inspect_image
 from multihead.tasks.pictures.page import explore_image
@@ -26,7 +26,7 @@ class LoadedImageClassifier(ListsMethods, PictureClassifier):
         """
         return list(super().classify(pictures, views=views))
 
-    def inspect(self, picture: str | Path, *, full: bool = False) -> Page:
+    def inspect(self, picture: str | Path, *, full: bool = False) -> HtmlPage:
         """Return a page of the model's attention over an image file.
 
         Raises:

@@ -132,7 +132,3 @@ class PictureClassifier:
             with hardware.autocast(self.device, self.dtype):
                 logits = [self.model(view_BChw) for view_BChw in views_of(pixels_BChw, views)]
             yield torch.stack(logits).float().softmax(dim=-1).mean(dim=0).cpu()
-
-
-# Former name, for one version.
-Guess = PicturePrediction

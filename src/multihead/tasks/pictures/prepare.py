@@ -26,7 +26,7 @@ CHANNELS = {"grey": 1, "colour": 3}
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedPictures:
     """Labelled images, prepared for training.
 
     Attributes:
@@ -59,7 +59,7 @@ class Prepared:
         return f"{summary}\n{len(self.valid):,} images for validation{source}"
 
 
-def prepare(data: DataSettings, *, progress: OnProgress | None = None) -> Prepared:
+def prepare(data: DataSettings, *, progress: OnProgress | None = None) -> PreparedPictures:
     """Hold out validation images, convert to one size and store; or load all that from the cache.
 
     Args:
@@ -186,8 +186,8 @@ def _stored(
     return converted
 
 
-def _opened(folder: Path, summary: Any, key: str) -> Prepared:
-    return Prepared(
+def _opened(folder: Path, summary: Any, key: str) -> PreparedPictures:
+    return PreparedPictures(
         train=PictureStore(folder / "train"),
         valid=PictureStore(folder / "valid"),
         class_names=tuple(summary["names"]),

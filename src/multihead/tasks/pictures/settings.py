@@ -79,7 +79,7 @@ class ValidationSettings(ValidationSchedule):
     metric: Literal["accuracy", "f1", "loss"] = "accuracy"
     """Metric that selects the best checkpoint; f1: macro-averaged F1; loss: negative log-likelihood per
     image."""
-    max_pictures: PositiveInt = 5000
+    max_examples: PositiveInt = 5000
     """Maximum number of validation images."""
 
 

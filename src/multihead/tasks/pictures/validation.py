@@ -17,14 +17,14 @@ CONFUSIONS = 5
 
 
 class Validator:
-    """Validates a model on at most ``validation.max_pictures`` evenly spaced pictures."""
+    """Validates a model on at most ``validation.max_examples`` evenly spaced pictures."""
 
     def __init__(self, store: PictureStore, recipe: Recipe[Settings], device: torch.device) -> None:
         self.store, self.device = store, device
         self.dtype = hardware.pick_dtype(recipe.training.precision, device)
         self.batch_pictures = recipe.training.batch_pictures
         self.names: tuple[str, ...] = getattr(recipe.model, "class_names", ())
-        count = min(len(store), recipe.validation.max_pictures)
+        count = min(len(store), recipe.validation.max_examples)
         self.indices = np.linspace(0, len(store) - 1, count).round().astype(int).tolist()
 
     def __call__(self, model: nn.Module, step: int) -> Validation:

@@ -7,10 +7,10 @@ from typing import Any
 from multihead.data.images.opening import SUFFIXES
 from multihead.errors import UserError
 from multihead.inspect import heatmap
-from multihead.inspect.maps import Alignment, Sentence, Token, align_self, record_sequence
+from multihead.inspect.maps import Alignment, Sentence, TokenLabel, align_self, record_sequence
 from multihead.inspect.maps.alignment import CAUTION
 from multihead.inspect.maps.self_alignment import resolve
-from multihead.inspect.page import Page, SequenceExploration, as_json, make_page
+from multihead.inspect.page import HtmlPage, SequenceExploration, as_json, make_page
 from multihead.inspect.page.flow import flow
 from multihead.inspect.page.json_export import attention_as_json, tokens_as_json
 from multihead.inspect.page.kinds import BIDIRECTIONAL
@@ -44,7 +44,7 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
     records = tuple(record_sequence(found.model, feed, len(files), keep_inputs=True))
     if not records:
         raise UserError("this model has no attention", place=str(run.folder), remedy="Inspect a set_encoder.")
-    labels = tuple(Token(file.stem, number) for number, file in enumerate(files))
+    labels = tuple(TokenLabel(file.stem, number) for number, file in enumerate(files))
     tokens, asked = Sentence(labels, labels), request.asked
     p_N = found.probabilities(files)
     best = max(range(len(files)), key=p_N.__getitem__)
@@ -81,7 +81,7 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
         }
         return SequenceExploration(content, listed)
 
-    def page() -> Page:
+    def page() -> HtmlPage:
         return make_page(explored())
 
     def numbers() -> str:

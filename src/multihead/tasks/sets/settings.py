@@ -33,7 +33,7 @@ class ValidationSettings(ValidationSchedule):
     metric: Literal["accuracy", "loss"] = "accuracy"
     """Metric that selects the best checkpoint: share of the sets whose odd one is found, or negative
     log-likelihood per set."""
-    max_sets: PositiveInt = 1000
+    max_examples: PositiveInt = 1000
     """Maximum number of validation sets."""
 
 

@@ -12,13 +12,13 @@ from multihead.training import Validation
 
 
 class Validator:
-    """Validates a model on at most ``validation.max_sets`` sets, the same ones each time."""
+    """Validates a model on at most ``validation.max_examples`` sets, the same ones each time."""
 
     def __init__(self, maker: SetMaker, recipe: Recipe[Settings], device: torch.device) -> None:
         self.maker, self.device = maker, device
         self.dtype = hardware.pick_dtype(recipe.training.precision, device)
         self.batch_sets: int = recipe.training.batch_sets
-        count = min(len(maker.labels), recipe.validation.max_sets)
+        count = min(len(maker.labels), recipe.validation.max_examples)
         self.numbers = np.linspace(0, len(maker.labels) - 1, count).round().astype(np.int64)
 
     def __call__(self, model: nn.Module, step: int) -> Validation:

@@ -21,7 +21,13 @@ from multihead.system.hardware import Precision
 from multihead.tasks.rows_alone import RowsAlone
 from multihead.tasks.spans.answer_scores import AnswerScores, answer_scores
 from multihead.tasks.spans.question_tables import Question, shortened
-from multihead.tasks.spans.question_windows import Encoded, Window, encode_question, window_parts, windows
+from multihead.tasks.spans.question_windows import (
+    EncodedQuestion,
+    Window,
+    encode_question,
+    window_parts,
+    windows,
+)
 from multihead.tasks.spans.settings import DataSettings
 from multihead.text.tokenizer import Tokenizer
 
@@ -45,7 +51,7 @@ class Answer:
     score: float
 
 
-class Span(NamedTuple):
+class AnswerSpan(NamedTuple):
     """The best span of a text, by its first and its last token, and its log odds against no answer."""
 
     score: float
@@ -53,7 +59,7 @@ class Span(NamedTuple):
     last: int
 
 
-NO_SPAN = Span(-float("inf"), 0, 0)
+NO_SPAN = AnswerSpan(-float("inf"), 0, 0)
 
 
 class Answerer:
@@ -116,7 +122,7 @@ class Answerer:
             for (_, text), each, span in zip(questions, encoded, best, strict=True)
         ]
 
-    def encoded(self, question: str, text: str, place: str) -> Encoded:
+    def encoded(self, question: str, text: str, place: str) -> EncodedQuestion:
         """Return a question and its text in tokens. Raises ``UserError``: the question is empty."""
         found = encode_question(question, text, self.tokenizer, self.data.max_question)
         if not len(found.question):
@@ -124,7 +130,7 @@ class Answerer:
             raise UserError(fact, place=place, remedy="Give a question.")
         return found
 
-    def best(self, encoded: Sequence[Encoded]) -> list[Span]:
+    def best(self, encoded: Sequence[EncodedQuestion]) -> list[AnswerSpan]:
         """Return the best span of each text, over all of its windows."""
         parts = [window for row, each in enumerate(encoded) for window in windows(each, row, self.data)]
         sizes = (len(encoded[row].question) + end - begin for row, begin, end in parts)
@@ -159,18 +165,18 @@ def spans(
     end_BN: Tensor,
     read: Input,
     chosen: Sequence[Window],
-    encoded: Sequence[Encoded],
+    encoded: Sequence[EncodedQuestion],
     max_answer: int,
-) -> Iterator[tuple[int, Span]]:
+) -> Iterator[tuple[int, AnswerSpan]]:
     """Yield the number of the question of each window in a batch, and the window's best span in its text."""
     best = best_spans(start_BN.cpu(), end_BN.cpu(), read, max_answer)
     for window, score, first, last in zip(chosen, *(one.tolist() for one in best), strict=True):
         # [CLS] question [SEP] precede the window.
         shift = window.begin - len(encoded[window.row].question) - 2
-        yield window.row, Span(score, first + shift, last + shift)
+        yield window.row, AnswerSpan(score, first + shift, last + shift)
 
 
-def as_answer(text: str, encoded: Encoded, span: Span, threshold: float) -> Answer:
+def as_answer(text: str, encoded: EncodedQuestion, span: AnswerSpan, threshold: float) -> Answer:
     """Return the characters of a span, or no answer if its score is not above the threshold."""
     if span.score > threshold:
         start, end = encoded.characters_of(span.first, span.last)

@@ -18,7 +18,7 @@ NONE = (-1, -1)
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedQuestion:
     """A question and its text in tokens.
 
     Attributes:
@@ -63,10 +63,10 @@ class Window(NamedTuple):
         return span[0] - self.begin, span[1] - self.begin
 
 
-def encode_question(question: str, text: str, tokenizer: Tokenizer, max_question: int) -> Encoded:
+def encode_question(question: str, text: str, tokenizer: Tokenizer, max_question: int) -> EncodedQuestion:
     """Return a question, truncated to ``max_question`` tokens, and its text in tokens."""
     pieces = tokenizer.pieces(text)
-    return Encoded(
+    return EncodedQuestion(
         np.array(tokenizer.encode(question)[:max_question], np.int32),
         np.array([piece.id for piece in pieces], np.int32),
         np.array(_characters(pieces, text), np.int32).reshape(-1, 2),
@@ -87,7 +87,7 @@ def _characters(pieces: Sequence[Piece], text: str) -> list[tuple[int, int]]:
     return found
 
 
-def windows(encoded: Encoded, row: int, data: DataSettings) -> Iterator[Window]:
+def windows(encoded: EncodedQuestion, row: int, data: DataSettings) -> Iterator[Window]:
     """Yield the windows of a text, ``data.stride`` tokens apart (Devlin et al.'s code, run_squad.py)."""
     room = data.max_length - SPECIALS - len(encoded.question)
     for begin in range(0, len(encoded.text), data.stride):
@@ -97,7 +97,7 @@ def windows(encoded: Encoded, row: int, data: DataSettings) -> Iterator[Window]:
             return
 
 
-def window_parts(encoded: Encoded, window: Window) -> Parts:
+def window_parts(encoded: EncodedQuestion, window: Window) -> Parts:
     """Return question and part of the text, the two segments of an input."""
     return encoded.question, encoded.text[window.begin : window.end]
 

@@ -21,7 +21,7 @@ from multihead.tasks.spans import key_values
 from multihead.tasks.spans.question_tables import Question, answer_start, read_questions
 from multihead.tasks.spans.question_windows import (
     NONE,
-    Encoded,
+    EncodedQuestion,
     Window,
     encode_question,
     span_batch,
@@ -50,7 +50,7 @@ class Questions:
     """
 
     given: Sequence[Question]
-    encoded: Sequence[Encoded]
+    encoded: Sequence[EncodedQuestion]
     windows: Sequence[Window]
     answers: Sequence[tuple[int, int]]
     skipped: Sequence[str]
@@ -123,7 +123,7 @@ def prepare_questions(
     if tokenizer is None:
         progress("training the tokenizer", 0, None)
         texts = (text for one in train for text in (one.question, one.text))
-        tokenizer = learn(islice(texts, settings.sample_texts), settings, lowercase=data.lowercase)
+        tokenizer = learn(islice(texts, settings.sample_size), settings, lowercase=data.lowercase)
     elif data.lowercase:
         tokenizer = tokenizer.lowercased()
     progress("encoding", 0, None)
@@ -148,7 +148,7 @@ def in_windows(questions: Sequence[Question], data: DataSettings, tokenizer: Tok
         UserError: a question without tokens; an answer that occurs several times.
     """
     given: list[Question] = []
-    encoded: list[Encoded] = []
+    encoded: list[EncodedQuestion] = []
     found: list[Window] = []
     answers: list[tuple[int, int]] = []
     skipped: list[str] = []

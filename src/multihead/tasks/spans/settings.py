@@ -79,7 +79,7 @@ class ValidationSettings(ValidationSchedule):
     metric: Literal["f1", "exact", "loss"] = "f1"
     """Metric that selects the best checkpoint, as SQuAD defines it; f1: of the words of answers; exact: share
     of answers without a wrong word; loss: negative log-likelihood per window."""
-    max_texts: PositiveInt = 5000
+    max_examples: PositiveInt = 5000
     """Maximum number of validation questions."""
 
 

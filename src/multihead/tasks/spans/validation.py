@@ -22,7 +22,7 @@ CHARACTERS = 120
 
 
 class Validator:
-    """Validates a model on at most ``validation.max_texts`` of the prepared questions."""
+    """Validates a model on at most ``validation.max_examples`` of the prepared questions."""
 
     def __init__(self, prepared: PreparedQuestions, recipe: Recipe[Settings], device: torch.device) -> None:
         self.prepared, self.device = prepared, device
@@ -30,7 +30,7 @@ class Validator:
         self.dtype = hardware.pick_dtype(recipe.training.precision, device)
         self.threshold = 0.0 if prepared.unanswerable else -float("inf")
         count = len(prepared.valid.given)
-        self.rows = np.linspace(0, count - 1, min(count, recipe.validation.max_texts)).round().astype(int)
+        self.rows = np.linspace(0, count - 1, min(count, recipe.validation.max_examples)).round().astype(int)
         chosen = set(self.rows.tolist())
         windows = [n for n, window in enumerate(prepared.valid.windows) if window.row in chosen]
         lengths = prepared.valid.lengths()

@@ -1,6 +1,6 @@
 """Taggers as ``multihead.load`` returns them."""
 
-from multihead.inspect.page import Page
+from multihead.inspect.page import HtmlPage
 from multihead.inspect.page.kinds import BIDIRECTIONAL
 from multihead.tasks.loaded import ListsMethods
 from multihead.tasks.tagging.attention import inspect_tagging
@@ -11,7 +11,7 @@ from multihead.tasks.text_inspection import text_page
 class LoadedTagger(ListsMethods, Tagger):
     """Tagger, with inspection of its attention."""
 
-    def inspect(self, text: str, *, full: bool = False) -> Page:
+    def inspect(self, text: str, *, full: bool = False) -> HtmlPage:
         """Return a page of the model's attention over a sentence, with its tags.
 
         Raises:

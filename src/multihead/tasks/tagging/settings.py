@@ -56,7 +56,7 @@ class ValidationSettings(ValidationSchedule):
     """Metric that selects the best checkpoint; accuracy: share of right tags; exact: share of sentences
     without a wrong tag; f1: of labelled spans where all tags are O, B-LABEL or I-LABEL, else macro-averaged
     over the tags; loss: negative log-likelihood per tag."""
-    max_texts: PositiveInt = 5000
+    max_examples: PositiveInt = 5000
     """Maximum number of validation sentences."""
 
 

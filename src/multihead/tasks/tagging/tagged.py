@@ -35,7 +35,7 @@ TEST_SEED = randomness.derive(0, "test sequences")
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedSentence:
     """A sentence in tokens: its ids, and the positions at which its words begin."""
 
     ids: NDArray[np.int64]
@@ -46,7 +46,7 @@ class Encoded:
 class TaggedTexts:
     """Encoded sentences with the tags of their words, and the sentences themselves."""
 
-    encoded: Sequence[Encoded]
+    encoded: Sequence[EncodedSentence]
     tags: Sequence[NDArray[np.int64]]
     sentences: Sequence[TaggedSentence]
 
@@ -81,7 +81,10 @@ class PreparedTags:
 
 
 def tagged_batch(
-    encoded: Sequence[Encoded], tags: Sequence[NDArray[np.int64]], tokenizer: Tokenizer, max_length: int
+    encoded: Sequence[EncodedSentence],
+    tags: Sequence[NDArray[np.int64]],
+    tokenizer: Tokenizer,
+    max_length: int,
 ) -> TaggedBatch:
     """Collate encoded sentences with the tags of their words; what exceeds ``max_length`` is left out."""
     most = max_length - 2
@@ -93,7 +96,7 @@ def tagged_batch(
     return TaggedBatch(read, torch.from_numpy(tags_BN), int(read.lengths_B.sum()), int((tags_BN >= 0).sum()))
 
 
-def encode_words(sentences: Iterable[Sequence[str]], tokenizer: Tokenizer) -> Iterator[Encoded]:
+def encode_words(sentences: Iterable[Sequence[str]], tokenizer: Tokenizer) -> Iterator[EncodedSentence]:
     """Yield each sentence in tokens; every word has at least one, unknown if need be."""
     remaining = iter(sentences)
     while block := list(islice(remaining, BLOCK)):
@@ -102,7 +105,7 @@ def encode_words(sentences: Iterable[Sequence[str]], tokenizer: Tokenizer) -> It
         for sentence in block:
             pieces = [ids[word] or [tokenizer.unk_id] for word in sentence]
             starts = np.cumsum([0, *(len(one) for one in pieces)])[:-1]
-            yield Encoded(
+            yield EncodedSentence(
                 np.array(list(chain.from_iterable(pieces)), dtype=np.int64), starts.astype(np.int64)
             )
 
@@ -162,7 +165,7 @@ def prepare_tags(
     if tokenizer is None:
         progress("training the tokenizer", 0, None)
         texts = (" ".join(sentence.words) for sentence in train)
-        tokenizer = learn(islice(texts, settings.sample_texts), settings, lowercase=data.lowercase)
+        tokenizer = learn(islice(texts, settings.sample_size), settings, lowercase=data.lowercase)
     elif data.lowercase:
         tokenizer = tokenizer.lowercased()
     progress("encoding", 0, None)

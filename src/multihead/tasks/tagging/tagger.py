@@ -19,7 +19,7 @@ from multihead.system.hardware import Precision
 from multihead.tasks.rows_alone import RowsAlone
 from multihead.tasks.tagging.conll import TaggedSentence
 from multihead.tasks.tagging.span_scores import SpanScores, are_spans, span_scores
-from multihead.tasks.tagging.tagged import Encoded, encode_words, tagged_batch
+from multihead.tasks.tagging.tagged import EncodedSentence, encode_words, tagged_batch
 from multihead.text.tokenizer import Tokenizer
 
 BATCH_TOKENS = 4096
@@ -144,7 +144,7 @@ class Tagger:
         predicted = self.tag([sentence.words for sentence in given])
         return tag_scores([sentence.tags for sentence in given], predicted, self.names)
 
-    def _parts(self, encoded: Encoded) -> list[Encoded]:
+    def _parts(self, encoded: EncodedSentence) -> list[EncodedSentence]:
         """Divide a sentence between words into parts that the model takes; a longer word is truncated."""
         most = self.max_length - 2
         if len(encoded.ids) <= most:
@@ -156,6 +156,6 @@ class Tagger:
             if last or ends[word + 1] - encoded.starts[first] > most:
                 start = encoded.starts[first]
                 ids = encoded.ids[start : ends[word]][:most]
-                parts.append(Encoded(ids, encoded.starts[first : word + 1] - start))
+                parts.append(EncodedSentence(ids, encoded.starts[first : word + 1] - start))
                 first = word + 1
         return parts

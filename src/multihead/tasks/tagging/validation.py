@@ -19,14 +19,16 @@ WORDS = 24
 
 
 class Validator:
-    """Validates a model on at most ``validation.max_texts`` of the prepared sentences."""
+    """Validates a model on at most ``validation.max_examples`` of the prepared sentences."""
 
     def __init__(self, prepared: PreparedTags, recipe: Recipe[Settings], device: torch.device) -> None:
         self.prepared, self.device = prepared, device
         self.max_length: int = recipe.data.max_length
         self.dtype = hardware.pick_dtype(recipe.training.precision, device)
         lengths = prepared.valid.lengths(self.max_length)
-        self.batches = evaluation_batches(lengths, recipe.training.batch_tokens, recipe.validation.max_texts)
+        self.batches = evaluation_batches(
+            lengths, recipe.training.batch_tokens, recipe.validation.max_examples
+        )
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
         """Return loss per word, accuracy, share of sentences without error, and F1; some as samples."""

@@ -7,7 +7,15 @@ from typing import Literal
 from multihead.batch import PairBatch
 from multihead.data.batches import collate
 from multihead.errors import UserError
-from multihead.inspect.maps import Alignment, AttentionRecord, Choice, Sentence, align, record, sentence
+from multihead.inspect.maps import (
+    Alignment,
+    AlignmentHead,
+    AttentionRecord,
+    Sentence,
+    align,
+    record,
+    sentence,
+)
 from multihead.tasks.translation.lines import Translator
 
 
@@ -119,5 +127,5 @@ def inspect_sentence(
         UserError: as :func:`record_sentence`; or the model has no cross-attention, or no such layer or head.
     """
     one = record_sentence(translator, text, target)
-    choice = Choice(layer, head, combine)
+    choice = AlignmentHead(layer, head, combine)
     return align(one.records, one.source, one.target, choice=choice, words=words, specials=specials)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from torch import nn
 
 from multihead.data.batches import Pairs
-from multihead.data.word_pairs import sample
+from multihead.data.word_pairs import sample_pairs
 from multihead.recipe.settings import SearchSettings
 from multihead.tasks.translation.texts.calibration import fit, piece_rates, raw_scores
 from multihead.tasks.translation.texts.confidence import NAME
@@ -57,7 +57,7 @@ def word_files(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[s
     sampled = (
         (source.decode(store.source(row)), target.decode(store.target(row)))
         for store, source, target in parts
-        for row in sample(store, MOST_CELLS // len(parts))
+        for row in sample_pairs(store, MOST_CELLS // len(parts))
     )
     sources = [
         source.decode(store.source(row))

@@ -11,7 +11,14 @@ import numpy as np
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.inspect.maps import Alignment
-from multihead.inspect.report import Example, RunComparison, RunFacts, RunScores, TestSetResults, facts
+from multihead.inspect.report import (
+    RunComparison,
+    RunFacts,
+    RunScores,
+    TestSetResults,
+    TranslatedExample,
+    facts,
+)
 from multihead.run import Run
 from multihead.run.names import WEIGHTS
 from multihead.scores import against_first, by_length, sentence_chrf
@@ -233,16 +240,16 @@ def bounds(sources: Sequence[str]) -> tuple[int, ...]:
     return tuple(range(step, max(step, math.floor(long)) + 1, step))
 
 
-def _examples(test: TestSet, outputs: Sequence[Sequence[str]]) -> list[Example]:
+def _examples(test: TestSet, outputs: Sequence[Sequence[str]]) -> list[TranslatedExample]:
     chrf = [sentence_chrf(one, test.references) for one in outputs]
     examples = [
-        Example(i + 1, source, reference, [one[i] for one in outputs], [one[i] for one in chrf])
+        TranslatedExample(i + 1, source, reference, [one[i] for one in outputs], [one[i] for one in chrf])
         for i, (source, reference) in enumerate(zip(test.sources, test.references, strict=True))
     ]
     return sorted(examples, key=lambda one: -one.spread)
 
 
-def _to_align(examples: Sequence[Example]) -> list[Example]:
+def _to_align(examples: Sequence[TranslatedExample]) -> list[TranslatedExample]:
     """Return a few examples of medium length on which the runs differ most."""
     short = [one for one in examples if 1 <= len(one.source.split()) <= MAX_ALIGNED_WORDS]
     medium = [one for one in short if len(one.source.split()) >= 5 and all(one.outputs)]
@@ -265,12 +272,12 @@ def _with_alignments(
     ]
 
 
-def _aligned(translators: Sequence[Translator], one: Example) -> Example:
+def _aligned(translators: Sequence[Translator], one: TranslatedExample) -> TranslatedExample:
     maps = [
         alignment(translator, one.source, output)
         for translator, output in zip(translators, one.outputs, strict=True)
     ]
-    return Example(one.number, one.source, one.reference, one.outputs, one.chrf, maps)
+    return TranslatedExample(one.number, one.source, one.reference, one.outputs, one.chrf, maps)
 
 
 def alignment(translator: Translator, source: str, output: str, *, words: bool = True) -> Alignment | None:

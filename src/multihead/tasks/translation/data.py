@@ -9,11 +9,11 @@ import torch
 
 from multihead.data import corpora
 from multihead.data.added import added
-from multihead.data.batches import BatchStream, Pairs, Position
+from multihead.data.batches import BatchStream, Pairs, StreamPosition
 from multihead.data.directions import MixedStream
 from multihead.data.marking import Marking
 from multihead.data.mixing import shares
-from multihead.data.prepare import Prepared, prepare
+from multihead.data.prepare import PreparedCorpus, prepare
 from multihead.data.sanity_checks import sanity_warnings
 from multihead.data.statistics import quantiles
 from multihead.errors import UserError
@@ -83,8 +83,8 @@ def setup(
 
 def batches(
     recipe: Recipe[Settings],
-    prepared: Prepared,
-    position: Position,
+    prepared: PreparedCorpus,
+    position: StreamPosition,
     device: torch.device,
     mark: Marking | None = None,
 ) -> BatchStream:
@@ -97,24 +97,24 @@ def batches(
     return MixedStream(_parts(prepared), mixed_counts(prepared), **settings)
 
 
-def mixed_counts(prepared: Prepared) -> list[int]:
+def mixed_counts(prepared: PreparedCorpus) -> list[int]:
     """Return the pairs of an epoch that the corpus and each kind of added pairs give."""
     weights = [1.0, *(one.weight for one in prepared.added)]
     return shares([len(part) for part in _parts(prepared)], weights, temperature=1.0)
 
 
-def _parts(prepared: Prepared) -> list[Pairs]:
+def _parts(prepared: PreparedCorpus) -> list[Pairs]:
     return [prepared.train, *(one.train for one in prepared.added)]
 
 
-def _tokens(prepared: Prepared, counts: Sequence[int]) -> int:
+def _tokens(prepared: PreparedCorpus, counts: Sequence[int]) -> int:
     """Return the target tokens of an epoch, end tokens included."""
     parts = _parts(prepared)
     means = [1 + float(part.target_lengths.mean()) for part in parts]
     return round(sum(count * mean for count, mean in zip(counts, means, strict=True)))
 
 
-def _added(prepared: Prepared, counts: Sequence[int]) -> dict[str, Any]:
+def _added(prepared: PreparedCorpus, counts: Sequence[int]) -> dict[str, Any]:
     """Return the pairs of an epoch by kind, if any are added."""
     kinds = ["corpus", *(one.kind for one in prepared.added)]
     return {"epoch": dict(zip(kinds, counts, strict=True))} if prepared.added else {}
@@ -130,7 +130,7 @@ def named_files(data: DataSettings) -> list[Path]:
 # --- description --------------------------------------------------------------------------------------
 
 
-def _summary(prepared: Prepared, data: DataSettings, tokenizer: TokenizerSettings) -> Sequence[str]:
+def _summary(prepared: PreparedCorpus, data: DataSettings, tokenizer: TokenizerSettings) -> Sequence[str]:
     validation = f"validation: {len(prepared.valid):,} pairs"
     if prepared.held_out:
         validation += ", held out of the training data"
@@ -147,7 +147,7 @@ def _summary(prepared: Prepared, data: DataSettings, tokenizer: TokenizerSetting
     )
 
 
-def _added_lines(prepared: Prepared) -> Iterator[str]:
+def _added_lines(prepared: PreparedCorpus) -> Iterator[str]:
     for one, count in zip(prepared.added, mixed_counts(prepared)[1:], strict=True):
         times = count / len(one.train)
         yield f"{one.kind}: {one.report}"
@@ -165,7 +165,7 @@ def unreadable(data: DataSettings) -> Iterator[str]:
             yield f"caution: the test set {name} cannot be read: {error}"
 
 
-def _sizes(prepared: Prepared) -> dict[str, str]:
+def _sizes(prepared: PreparedCorpus) -> dict[str, str]:
     lengths = {"source": prepared.train.source_lengths, "target": prepared.train.target_lengths}
     return {
         "training pairs": f"{len(prepared.train):,}",
@@ -175,7 +175,7 @@ def _sizes(prepared: Prepared) -> dict[str, str]:
     }
 
 
-def _vocabularies(prepared: Prepared) -> list[Tokenizer]:
+def _vocabularies(prepared: PreparedCorpus) -> list[Tokenizer]:
     source, target = prepared.source_tokenizer, prepared.target_tokenizer
     return [source] if source is target else [source, target]
 

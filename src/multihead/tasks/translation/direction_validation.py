@@ -15,7 +15,7 @@ METRICS = ("loss", "bleu", "chrf")
 
 
 class DirectionsValidator:
-    """Validates a model in every direction, on ``validation.max_pairs`` pairs in total.
+    """Validates a model in every direction, on ``validation.max_examples`` pairs in total.
 
     So validation takes as long for two directions as for two hundred. The unweighted mean over directions
     selects the best checkpoint.
@@ -25,7 +25,7 @@ class DirectionsValidator:
         count = len(prepared.directions)
         self.samples = recipe.validation.samples
         changes = {
-            "max_pairs": max(1, recipe.validation.max_pairs // count),
+            "max_pairs": max(1, recipe.validation.max_examples // count),
             "samples": -(-self.samples // count),
         }
         validation = recipe.validation.model_copy(update=changes)

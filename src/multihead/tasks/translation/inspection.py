@@ -6,7 +6,7 @@ from typing import Any
 
 from multihead.inspect import heatmap
 from multihead.inspect.maps import Alignment, align
-from multihead.inspect.page import Page, make_page
+from multihead.inspect.page import HtmlPage, make_page
 from multihead.run import Run
 from multihead.tasks.inspection import Inspection, InspectionRequest
 from multihead.tasks.translation.attention import record_sentence
@@ -40,7 +40,7 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
             full=asked.full,
         )
 
-    def page() -> Page:
+    def page() -> HtmlPage:
         return make_page(explored())
 
     def numbers() -> str:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Self
 
-from multihead.inspect.page import Page, make_page
+from multihead.inspect.page import HtmlPage, make_page
 from multihead.system.hardware import Precision
 from multihead.tasks.loaded import ListsMethods
 from multihead.tasks.translation.lines import Translator
@@ -35,7 +35,7 @@ class LoadedTranslator(ListsMethods, TextMethods, Translator):
 
     def inspect(
         self, text: str, target: str | None = None, *, full: bool = False, to: str | None = None
-    ) -> Page:
+    ) -> HtmlPage:
         """Return a page of the model's attention for a sentence; a notebook displays it inline.
 
         Args:

@@ -12,7 +12,7 @@ from multihead.data.mixing import drawn
 from multihead.data.plan import Indices
 from multihead.data.prepare_corpora import PreparedCorpora, prepare_corpora
 from multihead.data.sanity_checks import sanity_warnings
-from multihead.data.stream import Position
+from multihead.data.stream import StreamPosition
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_vocabularies
 from multihead.recipe.settings import Settings
@@ -50,7 +50,7 @@ def setup(
     mark = marking(recipe, Joined(parts), (tokenizer, tokenizer))
     validator = DirectionsValidator(prepared, recipe, device)
 
-    def stream(position: Position) -> MixedStream:
+    def stream(position: StreamPosition) -> MixedStream:
         settings = stream_settings(recipe, (tokenizer, tokenizer), position, device, mark)
         return MixedStream(parts, counts, labels=[one.name for one in prepared.directions], **settings)
 

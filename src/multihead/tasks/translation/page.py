@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 
 from multihead.inspect import figures
-from multihead.inspect.maps import Choice, Kind, align
+from multihead.inspect.maps import AlignmentHead, Kind, align
 from multihead.inspect.maps.alignment import CAUTION, most_informative
 from multihead.inspect.page import equation, heads, inputs, packing
 from multihead.inspect.page.flow import flow
@@ -40,7 +40,7 @@ def explore(
     target: str | None = None,
     *,
     name: str = "",
-    choice: Choice = DEFAULT_CHOICE,
+    choice: AlignmentHead = DEFAULT_CHOICE,
     words: bool = False,
     specials: bool = False,
     full: bool = False,
@@ -190,7 +190,7 @@ def _omitted_tokens(recording: Recording, limit: int) -> Iterator[Phrase]:
         yield phrase("the output after its first {} of {} tokens", limit, output)
 
 
-def _start(recording: Recording, choice: Choice) -> Json:
+def _start(recording: Recording, choice: AlignmentHead) -> Json:
     """Return the layer and head of cross-attention that the page opens with; head 0: all heads combined."""
     cross = [record for record in recording.records if record.kind == "cross"]
     if not cross:

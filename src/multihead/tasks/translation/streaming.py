@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from multihead.data.batches import FREE, Mark, Pairs, Position, Reencode, Shapes
+from multihead.data.batches import FREE, Mark, Pairs, Reencode, Shapes, StreamPosition
 from multihead.data.marking import Marking
 from multihead.data.noising import Noise
 from multihead.recipe import Recipe
@@ -23,7 +23,7 @@ GPU_SHAPES = Shapes(multiple=8, few_rows=True)
 def stream_settings(
     recipe: Recipe[Settings],
     tokenizers: tuple[Tokenizer, Tokenizer],
-    position: Position,
+    position: StreamPosition,
     device: torch.device,
     mark: Mark | None = None,
 ) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from multihead.data.batches import PairList, sequential_batches
-from multihead.data.prepare import Prepared
+from multihead.data.prepare import PreparedCorpus
 from multihead.inspect.report import AlignedSentence
 from multihead.nn.losses import validated
 from multihead.recipe import Recipe
@@ -24,7 +24,7 @@ MAPS, MIN_WORDS, MAX_WORDS = 3, 3, 14
 
 
 class Validator:
-    """Validates a model on the prepared validation pairs, at most ``validation.max_pairs`` of them.
+    """Validates a model on the prepared validation pairs, at most ``validation.max_examples`` of them.
 
     It translates by greedy search, which is fast and ranks checkpoints as beam search does.
 
@@ -37,7 +37,7 @@ class Validator:
 
     def __init__(
         self,
-        prepared: Prepared,
+        prepared: PreparedCorpus,
         recipe: Recipe[Settings],
         device: torch.device,
         *,
@@ -52,7 +52,7 @@ class Validator:
         self.search = recipe.search.model_copy(update={"method": "greedy", "n_best": 1})
         self.lowercase = recipe.data.lowercase
         count = len(prepared.valid)
-        chosen = np.linspace(0, count - 1, min(count, validation.max_pairs)).round().astype(int)
+        chosen = np.linspace(0, count - 1, min(count, validation.max_examples)).round().astype(int)
         self.text = [prepared.valid_pairs[i] for i in chosen]
         self.pairs = PairList(
             [prepared.valid.source(i) for i in chosen], [prepared.valid.target(i) for i in chosen]

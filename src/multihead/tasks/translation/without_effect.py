@@ -113,9 +113,7 @@ def _of_one_corpus(recipe: Recipe[Settings]) -> bool:
 _OF_A_TOKENIZER = (
     "vocab_size",
     "min_frequency",
-    "sample_pairs",
-    "sample_chars",
-    "sample_texts",
+    "sample_size",
     "split_digits",
     "apostrophe",
 )

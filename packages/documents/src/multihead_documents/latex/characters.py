@@ -137,6 +137,6 @@ def _spelled(error: UnicodeError) -> tuple[str, int]:
     return f"\\{symbol}{{}}", error.start + 1
 
 
-SPELL = "multihead.latex"
+SPELL = "multihead_documents.latex"
 """Error handler of ``str.encode``: accents and symbols as commands."""
 codecs.register_error(SPELL, _spelled)

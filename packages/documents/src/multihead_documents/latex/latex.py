@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from multihead.errors import UserError
+from multihead_documents.errors import DocumentError
 from multihead_documents.inline import Inline, paired, trimmed
 from multihead_documents.latex.blocks import Block, blocks
 from multihead_documents.latex.characters import SPELL, escaped
@@ -16,9 +16,6 @@ from multihead_documents.reading import Text, decoded
 from multihead_documents.segment import Segment, Translation
 from multihead_documents.splice import Edit, Span
 from multihead_documents.text_document import TextDocument
-
-MAX_LATEX_BYTES = 8 << 20
-"""Size limit of a file: its tokens take much memory."""
 
 _LOOSE = frozenset(("comment", "setting", "layout", "figure", "break", "display", "float"))
 """Names of tags that are stripped from the ends of a sentence."""
@@ -45,7 +42,7 @@ def latex_text(data: bytes, path: Path, encoding: str | None) -> Text:
     declared = _ENCODING.search(data[: 1 << 16])
     name = _ENCODINGS.get(declared[1].decode()) if declared and not encoding else None
     if name and not data.isascii():
-        with suppress(UserError):
+        with suppress(DocumentError):
             return decoded(data, path)
     return decoded(data, path, encoding or name)
 

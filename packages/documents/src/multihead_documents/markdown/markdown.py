@@ -17,9 +17,6 @@ from multihead_documents.segment import Segment, Translation
 from multihead_documents.splice import Edit, Span, spliced
 from multihead_documents.text_document import TextDocument
 
-MAX_MARKDOWN_BYTES = 8 << 20
-"""Size limit of a file: its parser is slow."""
-
 _SPECIAL = re.compile(r"[\\`*_\[\]<>&#|~{]|[$](?!\s)|:(?=[\w+-]+:)|!\Z")
 _START = re.compile(r"\A[-+=:!?/]")
 _NUMBER = re.compile(r"\A(\d{1,9})([.)])")

@@ -8,8 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from multihead.errors import UserError
-from multihead_documents.markdown.markdown import MAX_MARKDOWN_BYTES, Markdown
+from multihead_documents.errors import DocumentError
+from multihead_documents.markdown.markdown import Markdown
 from multihead_documents.reading import Text
 from multihead_documents.segment import Translation
 from multihead_documents.splice import Edit, Span
@@ -28,6 +28,10 @@ class _Cell(NamedTuple):
     is_list: bool
 
 
+MAX_CELL = 8 << 20
+"""Size limit of a cell in characters, as of a page: the parser is slow."""
+
+
 class Notebook(TextDocument):
     """A notebook of nbformat 3 or later. Code, outputs, attachments and metadata are kept."""
 
@@ -44,7 +48,7 @@ class Notebook(TextDocument):
             {"cells", "worksheets"} & level.keys for value in values for level in value.level.within()
         ):
             remedy = "Is it a notebook of Jupyter's? If so, save it again there."
-            raise UserError("no cells in it", place=str(path), remedy=remedy)
+            raise DocumentError("no cells in it", place=str(path), remedy=remedy)
         sources = (value for value in values if _cell_of(value) is not None)
         for _, group in groupby(sources, key=_source_of):
             lines = list(group)
@@ -62,8 +66,8 @@ class Notebook(TextDocument):
     def _add_cell(self, level: Level, lines: list[Value]) -> None:
         text = "".join(line.text for line in lines)
         place = f"{self.path}: cell {int(level.step) + 1}" if level.step.isdigit() else str(self.path)
-        if len(text) > MAX_MARKDOWN_BYTES:
-            raise UserError(f"a cell of {len(text):,} characters", place=place, remedy="Divide it.")
+        if len(text) > MAX_CELL:
+            raise DocumentError(f"a cell of {len(text):,} characters", place=place, remedy="Divide it.")
         cell = _Cell(Markdown(Path(place), Text(place, text, "utf-8")), lines, lines[0].level is not level)
         for segment in cell.page.segments:
             number = len(self.segments)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from multihead.errors import UserError
 from multihead_documents.document import best_language
+from multihead_documents.errors import DocumentError
 from multihead_documents.inline import Inline, trimmed
 from multihead_documents.memories.tmx_units import TMX, TranslationUnit, tmx_units
 from multihead_documents.segment import Segment, Translation
@@ -31,7 +31,7 @@ class Tmx(XmlDocument):
         if units and (source is None or best_language(source, found) is None):
             fact = f"no segments in {source}" if source else "no source language (srclang)"
             remedy = f"Name one of {', '.join(found[:20]) or 'none'}."
-            raise UserError(fact, place=str(path), remedy=remedy)
+            raise DocumentError(fact, place=str(path), remedy=remedy)
         others = [language for language in found if source and best_language(source, [language]) is None]
         self.source_language = source
         self.target_language = target_language or (others[0] if len(others) == 1 else None)
@@ -85,7 +85,7 @@ class Tmx(XmlDocument):
         """Add a variant after the source's, with its prefix, indentation and language attribute."""
         if not self.target_language:
             remedy = "Say which language the translations are in."
-            raise UserError("no target language", place=str(self.path), remedy=remedy)
+            raise DocumentError("no target language", place=str(self.path), remedy=remedy)
         tag = self._text(source.start.span)
         prefix = prefix_of(tag)
         name = "xml:lang" if "xml:lang" in tag else "lang"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from multihead.errors import UserError
+from multihead_documents.errors import DocumentError
 from multihead_documents.xml.events import Event
 from multihead_documents.xml.inline import Element, Vocabulary, collected
 
@@ -33,7 +33,7 @@ def tmx_units(events: Iterable[Event], path: str) -> Iterator[TranslationUnit]:
     """Yield the units of a TMX file. Errors: see also :func:`xml_events`.
 
     Raises:
-        UserError: not a TMX file; a variant without a language.
+        DocumentError: not a TMX file; a variant without a language.
     """
     stream = iter(events)
     depth = 0
@@ -45,7 +45,7 @@ def tmx_units(events: Iterable[Event], path: str) -> Iterator[TranslationUnit]:
             continue
         if depth == 0 and event.name != "tmx":
             fact = f"not a TMX file: it begins with <{event.name[:40]}>"
-            raise UserError(fact, place=f"{path}:{event.line}", remedy="Check it.")
+            raise DocumentError(fact, place=f"{path}:{event.line}", remedy="Check it.")
         if event.name == "header":
             language = event.attributes.get("srclang")
             language = None if language == "*all*" else language
@@ -66,6 +66,6 @@ def _variants(unit: Element, path: str) -> dict[str, Element]:
         language = child.attributes.get("lang")
         if not language:
             place = f"{path}:{child.start.line}"
-            raise UserError("a <tuv> without xml:lang", place=place, remedy="Add the language.")
+            raise DocumentError("a <tuv> without xml:lang", place=place, remedy="Add the language.")
         found.setdefault(language, child)
     return found

@@ -1,10 +1,10 @@
 """Translation memories in TMX 1.4, with the tags of their segments."""
 
+import importlib.metadata
 import re
 from collections.abc import Iterable, Iterator
 from xml.sax.saxutils import escape, quoteattr
 
-from multihead import __version__
 from multihead_documents.markup import Markup, Tag
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -13,13 +13,13 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 def tmx_lines(pairs: Iterable[tuple[Markup, Markup]], source: str, target: str) -> Iterator[str]:
     """Yield the lines of a memory of these languages; corresponding tags have the same id."""
-    version = quoteattr(__version__)
+    version = quoteattr(importlib.metadata.version("multihead-documents"))
     language = quoteattr(source)
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield '<tmx version="1.4">'
     yield (
-        f'<header creationtool="multihead" creationtoolversion={version} segtype="block" o-tmf="multihead"'
-        f' adminlang="en" srclang={language} datatype="plaintext"/>'
+        f'<header creationtool="multihead-documents" creationtoolversion={version} segtype="block"'
+        f' o-tmf="multihead" adminlang="en" srclang={language} datatype="plaintext"/>'
     )
     yield "<body>"
     for sides in pairs:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from multihead.errors import UserError
+from multihead_documents.errors import DocumentError
 from multihead_documents.memories.xliff_units import Languages, Part, Unit, xliff_units
 from multihead_documents.segment import Segment, Translation
 from multihead_documents.splice import Edit, Span
@@ -84,7 +84,7 @@ class Xliff(XmlDocument):
             yield Edit(languages.start.span, [self._with_attributes(languages.start.span, changes)])
         elif languages.version == 2:
             place = f"{self.path}:{languages.start.line}"
-            raise UserError(
+            raise DocumentError(
                 "no target language (trgLang)", place=place, remedy="Say which language it is for."
             )
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from multihead.errors import UserError
+from multihead_documents.errors import DocumentError
 from multihead_documents.inline import Inline, trimmed
 from multihead_documents.markup import Markup
 from multihead_documents.segment import State
@@ -73,7 +73,7 @@ def xliff_units(events: Iterable[Event], path: str, encoding: str = "utf-8") -> 
         encoding: its encoding, in which the lengths of texts are counted.
 
     Raises:
-        UserError: not an XLIFF file of version 1 or 2.
+        DocumentError: not an XLIFF file of version 1 or 2.
     """
     stream = iter(events)
     languages: Languages | None = None
@@ -112,12 +112,14 @@ def _root(event: Event, path: str) -> Languages:
     version = event.attributes.get("version", "")
     place = f"{path}:{event.line}"
     if event.name != "xliff":
-        raise UserError(
+        raise DocumentError(
             f"not an XLIFF file: it begins with <{event.name[:40]}>", place=place, remedy="Check it."
         )
     if version[:1] not in ("1", "2"):
         fact = f"XLIFF of version {version[:20]!r}"
-        raise UserError(fact, place=place, remedy="Versions 1.x and 2.x are read: export it as one of them.")
+        raise DocumentError(
+            fact, place=place, remedy="Versions 1.x and 2.x are read: export it as one of them."
+        )
     attributes = event.attributes
     return Languages(event, int(version[0]), "trgLang", attributes.get("srcLang"), attributes.get("trgLang"))
 

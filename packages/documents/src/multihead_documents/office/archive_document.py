@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from multihead.errors import UserError
 from multihead_documents.archive import Archive
 from multihead_documents.document import Document
+from multihead_documents.errors import DocumentError
 from multihead_documents.inline import Inline
 from multihead_documents.markup import Markup
 from multihead_documents.office import direction as office_direction
@@ -72,11 +72,13 @@ class ArchiveDocument(Document):
 
     max_length: int | None = None
     """Length limit of a segment in characters."""
-    languages: tuple[str | None, str | None] = (None, None)
-    """Those to translate from and to, which are written where the document names its language."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self, path: Path, source_language: str | None = None, target_language: str | None = None
+    ) -> None:
         super().__init__(path)
+        self.languages = source_language, target_language
+        """Languages that are written where an office document names its own; an e-book has its own way."""
         self._archive = Archive(path)
         self._parts: dict[str, bytes] = {}
         self._contents: dict[int, tuple[str, Content]] = {}
@@ -121,7 +123,7 @@ class ArchiveDocument(Document):
                     if len(opened) > MAX_DEPTH:
                         fact = f"more than {MAX_DEPTH} paragraphs inside one another"
                         remedy = "Save it again in the program that made it."
-                        raise UserError(fact, place=f"{self.path}:{name}", remedy=remedy)
+                        raise DocumentError(fact, place=f"{self.path}:{name}", remedy=remedy)
                 if hidden is None and self._hides(event):
                     hidden = depth
                 depth += 1

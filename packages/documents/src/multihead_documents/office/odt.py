@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from multihead.errors import UserError
+from multihead_documents.errors import DocumentError
 from multihead_documents.inline import Inline, Item, paired, parts, trimmed
 from multihead_documents.markup import Kind, Markup, Tag
 from multihead_documents.office.archive_document import ArchiveDocument
@@ -122,10 +122,10 @@ class OpenDocument(ArchiveDocument):
     def _text_parts(self) -> list[str]:
         manifest = "META-INF/manifest.xml"
         if manifest in self._archive and b":encryption-data" in self._archive.read(manifest):
-            raise UserError("encrypted", place=str(self.path), remedy="Save it without a password.")
+            raise DocumentError("encrypted", place=str(self.path), remedy="Save it without a password.")
         if "content.xml" not in self._archive:
             remedy = "Is it an OpenDocument file? If so, save it again in the program that made it."
-            raise UserError("no content.xml in it", place=str(self.path), remedy=remedy)
+            raise DocumentError("no content.xml in it", place=str(self.path), remedy=remedy)
         self._check_type()
         return [name for name in self.parts if name in self._archive]
 
@@ -137,7 +137,7 @@ class OpenDocument(ArchiveDocument):
         named = _KINDS.get(found[1].decode()) if found else None
         if named and named != self.kind:
             fact = f"an OpenDocument file of another kind, .{named}"
-            raise UserError(fact, place=str(self.path), remedy=f"Give it a name that ends in .{named}.")
+            raise DocumentError(fact, place=str(self.path), remedy=f"Give it a name that ends in .{named}.")
 
     def _hides(self, event: Event) -> bool:
         return event.name in _HIDDEN

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from multihead.errors import UserError
+from multihead_documents.errors import DocumentError
 from multihead_documents.office.alternative_text import HAVE_ALTERNATIVES, alternative_texts
 from multihead_documents.office.archive_document import ArchiveDocument, OpenParagraph
 from multihead_documents.office.drawing import DrawingParagraph, is_paragraph
@@ -51,7 +51,7 @@ class OfficeDocument(ArchiveDocument):
             if ".main" in type_ and any(space in type_ for space in spaces):
                 return name
         remedy = f"Is it a document of {self.program}'s? If so, save it again there."
-        raise UserError(f"no {content} of {self.program}'s in it", place=str(self.path), remedy=remedy)
+        raise DocumentError(f"no {content} of {self.program}'s in it", place=str(self.path), remedy=remedy)
 
     def _related(self, part: str) -> dict[str, Relationship]:
         """Return the relationships of a part to parts of the document, by their ids."""
@@ -82,7 +82,7 @@ class OfficeDocument(ArchiveDocument):
             kind: kind of the parts; others are left out.
 
         Raises:
-            UserError: an element refers to no part.
+            DocumentError: an element refers to no part.
         """
         related = self._related(part)
         listed: list[tuple[dict[str, str], str]] = []
@@ -92,7 +92,7 @@ class OfficeDocument(ArchiveDocument):
             if relationship is None:
                 fact = f"<{element}> refers to no part of the document"
                 remedy = "Save it again in the program that made it."
-                raise UserError(fact, place=f"{self.path}:{part}:{event.line}", remedy=remedy)
+                raise DocumentError(fact, place=f"{self.path}:{part}:{event.line}", remedy=remedy)
             if relationship.kind == kind:
                 listed.append((event.attributes, relationship.target))
         return listed
@@ -119,4 +119,4 @@ class OfficeDocument(ArchiveDocument):
     def _refuse_other_encodings(self, data: bytes) -> None:
         """Refuse a part in another encoding than UTF-8."""
         if not xml_encoding(data).lower().startswith("utf-8"):
-            raise UserError("not UTF-8", place=str(self.path), remedy=f"Save it again in {self.program}.")
+            raise DocumentError("not UTF-8", place=str(self.path), remedy=f"Save it again in {self.program}.")

@@ -28,7 +28,9 @@ class Workbook(OfficeDocument):
     copies_of_cells = False
     max_length = 32_767
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self, path: Path, source_language: str | None = None, target_language: str | None = None
+    ) -> None:
         self._titles: dict[str, str] = {}
         """Title of each sheet's part."""
         self._kept: dict[str, CellSet] = {}
@@ -41,7 +43,7 @@ class Workbook(OfficeDocument):
         """Index of the shared string that is being read."""
         self._sheet = ""
         self._position = Position()
-        super().__init__(path)
+        super().__init__(path, source_language, target_language)
 
     def _text_parts(self) -> list[str]:
         main = self._main_part(("spreadsheetml", "ms-excel"), "sheets")

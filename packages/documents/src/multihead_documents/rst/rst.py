@@ -17,9 +17,6 @@ from multihead_documents.splice import Edit, Span
 from multihead_documents.subtitles.line_wrapping import width
 from multihead_documents.text_document import TextDocument
 
-MAX_RST_BYTES = 8 << 20
-"""Size limit of a file."""
-
 
 class ReStructuredText(TextDocument):
     """A page of reStructuredText. Its segments are paragraphs, titles, terms and captions, each on one line.

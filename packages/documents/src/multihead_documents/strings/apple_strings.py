@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from multihead.errors import UserError
+from multihead_documents.errors import DocumentError
 from multihead_documents.markup import Markup
 from multihead_documents.reading import Text, decoded
 from multihead_documents.segment import Segment, Translation
@@ -28,11 +28,11 @@ def strings_text(data: bytes, path: Path, encoding: str | None = None) -> Text:
     """Decode a table: UTF-8, or UTF-16 with a byte-order mark.
 
     Raises:
-        UserError: a compiled table, a property list; see ``reading.decoded``.
+        DocumentError: a compiled table, a property list; see ``reading.decoded``.
     """
     if data.startswith(_COMPILED):
         remedy = 'Translate the table that it was compiled from, with lines such as "key" = "text".'
-        raise UserError("a compiled table of strings (a property list)", place=str(path), remedy=remedy)
+        raise DocumentError("a compiled table of strings (a property list)", place=str(path), remedy=remedy)
     return decoded(data, path, encoding)
 
 
@@ -116,9 +116,11 @@ class AppleStrings(TextDocument):
         raw = self._text.text[slice(*span)]
         return _unescaped(raw[1:-1]) if raw[0] in "\"'" else raw
 
-    def _fault(self, fact: str, offset: int) -> UserError:
+    def _fault(self, fact: str, offset: int) -> DocumentError:
         remedy = 'Entries are written "key" = "text"; plutil -lint shows the fault.'
-        return UserError(f"not a table of strings ({fact})", place=self._text.place(offset), remedy=remedy)
+        return DocumentError(
+            f"not a table of strings ({fact})", place=self._text.place(offset), remedy=remedy
+        )
 
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
         for number, translation in translations.items():

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from multihead.errors import UserError
+from multihead_documents.errors import DocumentError
 from multihead_documents.reading import Text
 from multihead_documents.splice import Span
 
@@ -78,7 +78,7 @@ class StringReader:
         """Yield the string values. The ``keys`` and ``strings`` of a level are complete at the end.
 
         Raises:
-            UserError: invalid JSON, or nested too deeply.
+            DocumentError: invalid JSON, or nested too deeply.
         """
         self._place = 1 if self._text.startswith("\ufeff") else 0
         self._skip()
@@ -98,9 +98,9 @@ class StringReader:
             if not self._next():
                 return
 
-    def _fault(self, fact: str) -> UserError:
+    def _fault(self, fact: str) -> DocumentError:
         remedy = "A JSON checker shows the fault; comments and commas at an end are not allowed."
-        return UserError(f"not JSON ({fact})", place=self._file.place(self._place), remedy=remedy)
+        return DocumentError(f"not JSON ({fact})", place=self._file.place(self._place), remedy=remedy)
 
     def _skip(self) -> None:
         found = _SPACE.match(self._text, self._place)
@@ -134,7 +134,9 @@ class StringReader:
         """Enter an object or list up to its first value; return False if it is empty."""
         if len(self._levels) >= MAX_DEPTH:
             fact = f"more than {MAX_DEPTH} objects and lists inside one another"
-            raise UserError(fact, place=self._file.place(self._place), remedy="Is this a file of messages?")
+            raise DocumentError(
+                fact, place=self._file.place(self._place), remedy="Is this a file of messages?"
+            )
         is_object = self._text[self._place] == "{"
         path = outer.joined(outer.key) if outer.outer or outer.key else ""
         outer.inner[outer.key] = level = Level(outer, outer.key, path, is_object)

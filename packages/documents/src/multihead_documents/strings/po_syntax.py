@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from gettext import c2py
 
-from multihead.errors import UserError
+from multihead_documents.errors import DocumentError
 from multihead_documents.reading import Text, lines_of
 from multihead_documents.segment import Plural
 from multihead_documents.splice import Span
@@ -60,7 +60,7 @@ def entries(text: Text) -> Iterator[Entry]:
     """Yield the entries of a PO file, without obsolete ones (``#~``).
 
     Raises:
-        UserError: a malformed line or entry.
+        DocumentError: a malformed line or entry.
     """
     entry = Entry()
     value: Value | None = None
@@ -97,11 +97,11 @@ def entries(text: Text) -> Iterator[Entry]:
     if entry.forms:
         yield entry
     elif entry.values:
-        raise UserError("an entry without msgstr", place=text.place(entry.start), remedy="Complete it.")
+        raise DocumentError("an entry without msgstr", place=text.place(entry.start), remedy="Complete it.")
 
 
 def _begun(text: Text, entry: Entry, line: Span, keyword: str, form: str | None) -> Value:
-    """Add a value to the entry. Raises ``UserError`` if it is out of order."""
+    """Add a value to the entry. Raises ``DocumentError`` if it is out of order."""
     value = Value(Span(0, 0))
     number = int(form or 0)
     if not entry.values:
@@ -121,8 +121,8 @@ def _begun(text: Text, entry: Entry, line: Span, keyword: str, form: str | None)
     return value
 
 
-def _fault(text: Text, line: Span, fact: str) -> UserError:
-    return UserError(
+def _fault(text: Text, line: Span, fact: str) -> DocumentError:
+    return DocumentError(
         fact, place=text.place(line.start), remedy="msgfmt --check names every fault of the file."
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from multihead.errors import UserError
+from multihead_documents.errors import DocumentError
 from multihead_documents.inline import Inline, Item, trimmed
 from multihead_documents.segment import Plural, Segment, State, Translation
 from multihead_documents.splice import Edit
@@ -45,7 +45,7 @@ class QtTranslations(XmlDocument):
         context = ""
         if not data.lstrip(_BLANK).startswith(b"<"):
             fact = "no translations of Qt Linguist, which begin with <TS>"
-            raise UserError(fact, place=f"{path}:1", remedy=_REMEDY)
+            raise DocumentError(fact, place=f"{path}:1", remedy=_REMEDY)
         events = xml_events([data], str(path))
         for event in events:
             if event.kind != "start":
@@ -60,7 +60,7 @@ class QtTranslations(XmlDocument):
     def _begin(self, root: Event, target_language: str | None) -> None:
         if root.name != "TS":
             fact = f"not a file of Qt Linguist: it begins with <{root.name[:40]}>, not with <TS>"
-            raise UserError(fact, place=f"{self.path}:{root.line}", remedy=_REMEDY)
+            raise DocumentError(fact, place=f"{self.path}:{root.line}", remedy=_REMEDY)
         self._root = root
         self.source_language = root.attributes.get("sourcelanguage") or None
         self.target_language = root.attributes.get("language") or target_language

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from multihead.errors import UserError
 from multihead_documents.document import best_language, languages_match
+from multihead_documents.errors import DocumentError
 from multihead_documents.markup import Markup
 from multihead_documents.reading import Text, newline
 from multihead_documents.segment import Segment, State, Translation
@@ -59,7 +59,7 @@ class StringCatalogue(TextDocument):
         self.source_language = root.strings.get("sourceLanguage") if root else None
         if strings is None or not self.source_language:
             remedy = "A string catalogue of Xcode has sourceLanguage and strings; other JSON ends in .json."
-            raise UserError("no string catalogue", place=text.place(0), remedy=remedy)
+            raise DocumentError("no string catalogue", place=text.place(0), remedy=remedy)
         found: dict[str, None] = {}
         for entry in strings.inner.values():
             localizations = _object(entry, "localizations")
@@ -69,7 +69,7 @@ class StringCatalogue(TextDocument):
             self.target_language = best_language(target_language, others) or target_language.replace("_", "-")
             if languages_match(self.source_language, target_language):
                 fact = f"a catalogue in {self.source_language}, the language to translate to"
-                raise UserError(fact, place=text.place(0), remedy="Name another target language.")
+                raise DocumentError(fact, place=text.place(0), remedy="Name another target language.")
         elif len(others) == 1:
             self.target_language = others[0]
         self._newline = newline(text.text)
@@ -153,7 +153,7 @@ class StringCatalogue(TextDocument):
         language = self.target_language
         if not language:
             remedy = "Say which language the translations are in."
-            raise UserError("no target language", place=str(self.path), remedy=remedy)
+            raise DocumentError("no target language", place=str(self.path), remedy=remedy)
         localizations = _object(message.entry, "localizations")
         if message.source and localizations:
             new: object = _Raw(self._translated_copy(message.source, chosen))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from multihead.errors import UserError
+from multihead_documents.errors import DocumentError
 from multihead_documents.inline import Inline, Item, parts, trimmed
 from multihead_documents.markup import Markup
 from multihead_documents.segment import Segment, Translation
@@ -55,7 +55,7 @@ class XmlStrings(XmlDocument):
         """Yield the elements below the root, each with the comments directly above it.
 
         Raises:
-            UserError: malformed XML, or another root element; ``remedy`` says what to do then.
+            DocumentError: malformed XML, or another root element; ``remedy`` says what to do then.
         """
         path = str(self.path)
         events = xml_events([self._data], path)
@@ -68,7 +68,7 @@ class XmlStrings(XmlDocument):
             if self._root is None:
                 if event.name != root or event.space:
                     fact = f"XML that begins with <{event.name[:40]}>, not with <{root}>"
-                    raise UserError(fact, place=f"{path}:{event.line}", remedy=remedy)
+                    raise DocumentError(fact, place=f"{path}:{event.line}", remedy=remedy)
                 self._root = event
             else:
                 yield collected(event, events, path), self._comments(above)

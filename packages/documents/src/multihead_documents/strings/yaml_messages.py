@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import yaml
 
-from multihead.errors import UserError
 from multihead_documents.document import languages_match
+from multihead_documents.errors import DocumentError
 from multihead_documents.markup import Markup
 from multihead_documents.reading import Text
 from multihead_documents.segment import Segment, Translation
@@ -17,8 +17,6 @@ from multihead_documents.splice import Edit, Span
 from multihead_documents.strings.yaml_scalars import spelled
 from multihead_documents.text_document import TextDocument
 
-MAX_YAML_BYTES = 8 << 20
-"""Size limit of a file: its parser is slow."""
 MAX_DEPTH = 100
 """Nesting limit of mappings and sequences."""
 _TEXT = "tag:yaml.org,2002:str"
@@ -77,8 +75,8 @@ class YamlMessages(TextDocument):
         except (ValueError, OverflowError) as error:  # an escape beyond Unicode, a version of many digits
             raise self._fault(str(error), str(path)) from None
 
-    def _fault(self, fact: str, place: str) -> UserError:
-        return UserError(f"not YAML ({fact})", place=place, remedy="A YAML checker shows the fault.")
+    def _fault(self, fact: str, place: str) -> DocumentError:
+        return DocumentError(f"not YAML ({fact})", place=place, remedy="A YAML checker shows the fault.")
 
     def _read(self) -> None:
         resolver = yaml.resolver.Resolver()
@@ -106,7 +104,7 @@ class YamlMessages(TextDocument):
         if len(levels) >= MAX_DEPTH:
             fact = f"more than {MAX_DEPTH} mappings and sequences inside one another"
             place = self._text.place(event.start_mark.index)
-            raise UserError(fact, place=place, remedy="Is this a file of messages?")
+            raise DocumentError(fact, place=place, remedy="Is this a file of messages?")
         level = levels[-1] if levels else None
         path = _path(level) if level else ""
         levels.append(_Level(path, isinstance(event, yaml.MappingStartEvent), bool(event.flow_style)))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from multihead.errors import UserError
+from multihead_documents.errors import DocumentError
 from multihead_documents.inline import Item
 from multihead_documents.markup import Kind, Tag
 from multihead_documents.splice import Span
@@ -38,7 +38,7 @@ class SubRip(Subtitles):
                 last = Cue(*times, key, block[number + 1 :])
             elif last is None or _NO_TIMES.match(line):
                 fact = "no times of a subtitle (00:01:02,345 --> 00:01:04,567)"
-                raise UserError(
+                raise DocumentError(
                     fact, place=self._text.place(span.start), remedy="Is it an .srt file? Mend the line."
                 )
             else:

@@ -4,7 +4,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from multihead.errors import UserError
+from multihead_documents.errors import DocumentError
 from multihead_documents.inline import Item
 from multihead_documents.markup import Kind, Tag
 from multihead_documents.splice import Span
@@ -25,7 +25,7 @@ class WebVtt(Subtitles):
     def _cues(self) -> Iterator[Cue]:
         text = self._text.text
         if not re.match(r"\ufeff?WEBVTT(?=[ \t\r\n]|$)", text):
-            raise UserError(
+            raise DocumentError(
                 "no WEBVTT in the first line", place=f"{self.path}:1", remedy="Is it a .vtt file?"
             )
         header = True

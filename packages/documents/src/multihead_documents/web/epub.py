@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from multihead.errors import UserError
 from multihead_documents.document import languages_match
+from multihead_documents.errors import DocumentError
 from multihead_documents.office.archive_document import ArchiveDocument
 from multihead_documents.office.odt import OdtParagraph
 from multihead_documents.segment import Translation
@@ -43,7 +43,7 @@ class Book(ArchiveDocument):
         named = self._archive.read("mimetype").strip() if "mimetype" in self._archive else _TYPE
         if named != _TYPE:
             remedy = "Give it the ending of its own format."
-            raise UserError("an archive of another kind", place=str(self.path), remedy=remedy)
+            raise DocumentError("an archive of another kind", place=str(self.path), remedy=remedy)
         self._packages = packages(self._archive)
         self._chapters = {name for package in self._packages for name in package.pages}
         named_languages = [text for package in self._packages for _, text in package.languages]

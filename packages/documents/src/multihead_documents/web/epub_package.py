@@ -4,8 +4,8 @@ import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from multihead.errors import UserError
 from multihead_documents.archive import Archive
+from multihead_documents.errors import DocumentError
 from multihead_documents.splice import Span
 from multihead_documents.xml.events import Event, xml_events
 
@@ -42,15 +42,15 @@ def packages(archive: Archive) -> list[Package]:
     """Read the package documents of an e-book.
 
     Raises:
-        UserError: it is no e-book, or protected against copying.
+        DocumentError: it is no e-book, or protected against copying.
     """
     if CONTAINER not in archive:
         remedy = "Is it an e-book? If so, save it again in the program that made it."
-        raise UserError(f"no {CONTAINER} in it", place=str(archive.path), remedy=remedy)
+        raise DocumentError(f"no {CONTAINER} in it", place=str(archive.path), remedy=remedy)
     for event in _starts(archive, _ENCRYPTION) if _ENCRYPTION in archive else ():
         if event.name == "EncryptionMethod" and event.attributes.get("Algorithm") not in _FONTS:
             remedy = "Only an edition without it can be translated."
-            raise UserError("encrypted against copying (DRM)", place=str(archive.path), remedy=remedy)
+            raise DocumentError("encrypted against copying (DRM)", place=str(archive.path), remedy=remedy)
     names = [
         archive.resolved("", event.attributes.get("full-path", ""))
         for event in _starts(archive, CONTAINER)
@@ -58,7 +58,7 @@ def packages(archive: Archive) -> list[Package]:
     ]
     if not names:
         remedy = "Save it again in the program that made it."
-        raise UserError("names no package", place=f"{archive.path}:{CONTAINER}", remedy=remedy)
+        raise DocumentError("names no package", place=f"{archive.path}:{CONTAINER}", remedy=remedy)
     return [_package(archive, name) for name in dict.fromkeys(names)]
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from multihead.errors import UserError
+from multihead_documents.errors import DocumentError
 from multihead_documents.markup import Tag
 from multihead_documents.reading import Text, decoded
 from multihead_documents.web.elements import UNTRANSLATED
@@ -25,7 +25,7 @@ def xhtml_text(data: bytes, path: Path, encoding: str | None = None) -> Text:
         encoding: of a page that declares none; UTF-8 if not given.
 
     Raises:
-        UserError: invalid bytes; it declares an entity.
+        DocumentError: invalid bytes; it declares an entity.
     """
     named = xml_encoding(data) if _DECLARED.match(data) else encoding
     text = decoded(data, path, named)
@@ -33,7 +33,7 @@ def xhtml_text(data: bytes, path: Path, encoding: str | None = None) -> Text:
     entity = text.text.find("<!ENTITY", 0, root.start() if root else None)
     if entity >= 0:
         remedy = "Write out what it stands for, and remove the declaration."
-        raise UserError("declares an entity", place=text.place(entity), remedy=remedy)
+        raise DocumentError("declares an entity", place=text.place(entity), remedy=remedy)
     return text
 
 

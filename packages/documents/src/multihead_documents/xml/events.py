@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 from xml.parsers import expat
 
-from multihead.errors import UserError
+from multihead_documents.errors import DocumentError
 from multihead_documents.splice import Span
 
 MAX_MARKUP_BYTES = 8 << 20
@@ -54,7 +54,7 @@ def xml_events(chunks: Iterable[bytes], path: str) -> Iterator[Event]:
         path: its name, for errors.
 
     Raises:
-        UserError: malformed XML, a declared or unknown entity, an unsupported encoding.
+        DocumentError: malformed XML, a declared or unknown entity, an unsupported encoding.
     """
     reader = _Reader(path)
     for chunk in chunks:
@@ -101,12 +101,12 @@ class _Reader:
         remedy = (
             "Write out what it stands for, and remove the declaration: entities of a file are never expanded."
         )
-        raise UserError(f"declares an entity ({name[:40]})", place=self._place(), remedy=remedy)
+        raise DocumentError(f"declares an entity ({name[:40]})", place=self._place(), remedy=remedy)
 
     def _unknown_entity(self, name: str, parameter: bool) -> None:
         if not parameter:
             remedy = "Write the character itself, or its number such as &#160;."
-            raise UserError(f"an unknown entity &{name[:40]};", place=self._place(), remedy=remedy)
+            raise DocumentError(f"an unknown entity &{name[:40]};", place=self._place(), remedy=remedy)
 
     def _place(self) -> str:
         return f"{self.path}:{self.parser.CurrentLineNumber}"
@@ -134,11 +134,11 @@ class _Reader:
         self.buffer, self.first, self.begun = self.buffer[start - self.first :], start, kept
         if len(self.buffer) > MAX_MARKUP_BYTES:
             fact = f"more than {MAX_MARKUP_BYTES >> 20} MiB without a text or tag"
-            raise UserError(fact, place=self._place(), remedy="Is this a document?")
+            raise DocumentError(fact, place=self._place(), remedy="Is this a document?")
 
-    def _malformed(self, error: Exception) -> UserError:
+    def _malformed(self, error: Exception) -> DocumentError:
         if not isinstance(error, expat.ExpatError):
-            return UserError(
+            return DocumentError(
                 f"an encoding that is not read ({error})", place=self.path, remedy="Convert it to UTF-8."
             )
         offset = self.parser.ErrorByteIndex - self.first
@@ -152,14 +152,14 @@ class _Reader:
                     before = data.rfind(b"\n", 0, offset)
                     remedy = "Convert the file to UTF-8, or declare its encoding in the first line."
                     column = offset - before if before >= 0 else error.offset + 1
-                    return UserError(
+                    return DocumentError(
                         f"not UTF-8 (byte 0x{data[offset]:02X} at column {column})",
                         place=place,
                         remedy=remedy,
                     )
         reason = expat.errors.messages[error.code]
         fact = f"not well-formed XML ({reason}, column {error.offset + 1})"
-        return UserError(fact, place=place, remedy="Mend it, or have the program that wrote it do so.")
+        return DocumentError(fact, place=place, remedy="Mend it, or have the program that wrote it do so.")
 
 
 def xml_encoding(data: bytes) -> str:

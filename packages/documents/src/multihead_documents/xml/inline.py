@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from multihead.errors import UserError
+from multihead_documents.errors import DocumentError
 from multihead_documents.inline import Inline, Item, paired
 from multihead_documents.markup import Kind, Markup, Piece, Tag
 from multihead_documents.splice import Span
@@ -89,7 +89,7 @@ def collected(start: Event, events: Iterator[Event], path: str) -> Element:
     """Collect the events of an element from the stream.
 
     Raises:
-        UserError: too many events, or too large.
+        DocumentError: too many events, or too large.
     """
     found = [start]
     depth = 1
@@ -100,7 +100,7 @@ def collected(start: Event, events: Iterator[Event], path: str) -> Element:
             break
         if len(found) > MAX_EVENTS or event.span.end - start.span.start > MAX_BYTES:
             fact = f"<{start.name}> with more than {MAX_EVENTS:,} tags or {MAX_BYTES >> 20} MiB"
-            raise UserError(fact, place=f"{path}:{start.line}", remedy="Split it.")
+            raise DocumentError(fact, place=f"{path}:{start.line}", remedy="Split it.")
     return Element(found, 0, len(found) - 1)
 
 

@@ -5,6 +5,6 @@ same ids, and ``model.yml``. Models that the engine cannot express are refused: 
 silently as something else.
 """
 
-from multihead.apps.export.firefox.exporting import Report, export
+from multihead.apps.export.firefox.exporting import VerificationReport, export
 
-__all__ = ["Report", "export"]
+__all__ = ["VerificationReport", "export"]

@@ -11,9 +11,9 @@ from torch import nn
 from multihead.apps.export import manifest
 from multihead.apps.export.firefox import binary
 from multihead.apps.export.firefox.expressible import not_expressible
-from multihead.apps.export.firefox.parameters import Vocabulary, parameters, settings
+from multihead.apps.export.firefox.parameters import FirefoxVocabulary, parameters, settings
 from multihead.apps.export.firefox.quantisation import Int8, activations, quantised
-from multihead.apps.export.firefox.reference import EOS, Reference, longest_output
+from multihead.apps.export.firefox.reference import EOS, FirefoxReference, longest_output
 from multihead.apps.export.folder import refuse_used, write_folder
 from multihead.batch import Source
 from multihead.errors import UserError
@@ -21,7 +21,7 @@ from multihead.nn.description import EncoderDecoderSpec, UndescribedError, descr
 from multihead.run import Run
 from multihead.search.constraints import Banned
 from multihead.search.greedy import greedy
-from multihead.search.request import Limits
+from multihead.search.request import LengthLimits
 from multihead.text.sentencepiece import to_sentencepiece
 from multihead.text.tokenizer import Tokenizer
 
@@ -55,7 +55,7 @@ alignment: soft
 
 
 @dataclass(frozen=True)
-class Report:
+class VerificationReport:
     """Results of an export's verification.
 
     Attributes:
@@ -75,7 +75,7 @@ class Report:
     saturated: dict[str, float]
 
 
-def export(run: Run, folder: Path, lines: Sequence[str]) -> Report:
+def export(run: Run, folder: Path, lines: Sequence[str]) -> VerificationReport:
     """Write a run's model and vocabulary to a folder for Firefox's engine.
 
     The files' own arithmetic (``reference``) must give the model's scores; its int8 products are calibrated
@@ -99,11 +99,11 @@ def export(run: Run, folder: Path, lines: Sequence[str]) -> Report:
         fact = f"Firefox's engine cannot express this model: {'; '.join(faults)}"
         remedy = "Train a student for it: `multihead distill RUN -o student`."
         raise UserError(fact, place=place, remedy=remedy)
-    vocabulary = Vocabulary.of(target)
+    vocabulary = FirefoxVocabulary.of(target)
     spm = to_sentencepiece(target, vocabulary.order, vocabulary.characters)
     floats = parameters(described, vocabulary)
     layers = len(described.encoder.layers), len(described.decoder.layers)
-    reference = Reference(floats, layers, described.encoder.layers[0].self_attention.heads)
+    reference = FirefoxReference(floats, layers, described.encoder.layers[0].self_attention.heads)
     sentences = _sentences(source, lines)
     places = vocabulary.places
     exported = [[*(places[number] for number in ids), EOS] for ids in sentences]
@@ -115,7 +115,7 @@ def export(run: Run, folder: Path, lines: Sequence[str]) -> Report:
         [places.get(token, EOS) for token in written] for written in _own(model, target, sentences, longest)
     ]
     int8 = quantised(floats, activations(reference, exported, longest))
-    rounded = Reference(int8.items, layers, reference.heads)
+    rounded = FirefoxReference(int8.items, layers, reference.heads)
     eight = [rounded.greedy(*each) for each in zip(exported, longest, strict=True)]
     report = _report(difference, own, plain, eight, int8)
     yml = settings(described, len(vocabulary.order))
@@ -170,10 +170,10 @@ def _sentences(tokenizer: Tokenizer, lines: Sequence[str]) -> list[list[int]]:
 @torch.inference_mode()
 def _difference(
     model: nn.Module,
-    reference: Reference,
+    reference: FirefoxReference,
     sentences: Sequence[Sequence[int]],
     tokenizer: Tokenizer,
-    vocabulary: Vocabulary,
+    vocabulary: FirefoxVocabulary,
     place: str,
 ) -> float:
     """The largest difference of logits, relative to their range, along given targets.
@@ -214,7 +214,7 @@ def _own(
             read,
             [[tokenizer.bos_id]],
             eos_id=tokenizer.eos_id,
-            limits=Limits(max_length=most),
+            limits=LengthLimits(max_length=most),
             constraints=[bans],
         )
         found.append(best.tokens)
@@ -227,12 +227,12 @@ def _report(
     plain: Sequence[Sequence[int]],
     eight: Sequence[Sequence[int]],
     int8: Int8,
-) -> Report:
+) -> VerificationReport:
     def agreement(one: Sequence[Sequence[int]], other: Sequence[Sequence[int]]) -> float:
         equal = sum(list(a) == list(b) for a, b in zip(one, other, strict=True))
         return equal / len(one)
 
-    return Report(
+    return VerificationReport(
         sentences=len(own),
         float_agreement=agreement(own, plain),
         int8_agreement=agreement(plain, eight),

@@ -28,7 +28,7 @@ VERSION = "v1.12.0"
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class FirefoxVocabulary:
     """The exported ids of a tokenizer: end symbol 0, unknown 1, no begin symbol, no padding.
 
     Firefox's engine writes a byte piece by its name, "<0x28>". So an ASCII character without a piece of its
@@ -44,7 +44,7 @@ class Vocabulary:
     characters: Mapping[int, str]
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer) -> "Vocabulary":
+    def of(cls, tokenizer: Tokenizer) -> "FirefoxVocabulary":
         """Return the exported ids of a tokenizer with byte fallback."""
         first = [tokenizer.eos_id, tokenizer.unk_id]
         left_out = {*first, tokenizer.pad_id, tokenizer.bos_id}
@@ -67,7 +67,7 @@ class Vocabulary:
         return sorted(self.places.values())
 
 
-def parameters(described: EncoderDecoderSpec, vocabulary: Vocabulary) -> dict[str, Floats]:
+def parameters(described: EncoderDecoderSpec, vocabulary: FirefoxVocabulary) -> dict[str, Floats]:
     """Every parameter by its name in Marian, matrices as (inputs, outputs), the embedding as (V, d).
 
     Args:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from multihead.apps.export.firefox.binary import Floats, Item, Quantized
-from multihead.apps.export.firefox.reference import ALPHA, OUTPUT, Reference
+from multihead.apps.export.firefox.reference import ALPHA, OUTPUT, FirefoxReference
 
 LIMITS = (127, 111, 95, 79, 63)
 """Largest absolute values that a matrix may take, in the order of preference; the last cannot saturate."""
@@ -71,10 +71,12 @@ class Int8:
     saturated: Mapping[str, float]
 
 
-def activations(model: Reference, sentences: Sequence[Sequence[int]], longest: Sequence[int]) -> Activations:
+def activations(
+    model: FirefoxReference, sentences: Sequence[Sequence[int]], longest: Sequence[int]
+) -> Activations:
     """Translate sentences greedily, and return the inputs of every matrix."""
     found = Activations()
-    watched = Reference(model.items, model.layers, model.heads, found)
+    watched = FirefoxReference(model.items, model.layers, model.heads, found)
     for ids, most in zip(sentences, longest, strict=True):
         watched.greedy(ids, most)
     return found

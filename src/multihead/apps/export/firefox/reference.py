@@ -33,7 +33,7 @@ Watch = Callable[[str, Floats], object]
 
 
 @dataclass
-class State:
+class FirefoxState:
     """A sentence's decoder: keys and values of the source by layer, and each cell's state."""
 
     source: Sequence[tuple[Floats, Floats]]
@@ -42,7 +42,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Reference:
+class FirefoxReference:
     """Steps of an exported model.
 
     Attributes:
@@ -69,14 +69,14 @@ class Reference:
             x = self._feed_forward(name, x)
         return x
 
-    def start(self, ids: Sequence[int]) -> State:
+    def start(self, ids: Sequence[int]) -> FirefoxState:
         """Read the source."""
         memory = self.encode(ids)
         numbers = range(1, self.layers[1] + 1)
         source = [self._keys(f"decoder_l{number}_context", memory) for number in numbers]
-        return State(source, [np.zeros((1, memory.shape[1]), np.float32) for _ in numbers])
+        return FirefoxState(source, [np.zeros((1, memory.shape[1]), np.float32) for _ in numbers])
 
-    def step(self, token: int | None, state: State) -> Floats:
+    def step(self, token: int | None, state: FirefoxState) -> Floats:
         """Logits of the next token, (V,), after ``token``; None: the first step."""
         x = self._embedded([] if token is None else [token], state.steps)
         state.steps += 1

@@ -38,7 +38,7 @@ TOLERANCE = 1e-3
 """Largest difference in a log-probability; float32 rounding accounts for about 1e-5."""
 
 
-def export(run: Run, folder: Path) -> comparison.Comparison:
+def export(run: Run, folder: Path) -> comparison.RuntimeComparison:
     """Write a run's encoder, decoder step, tokenizers and translate.py to a folder.
 
     Args:
@@ -60,7 +60,7 @@ def export(run: Run, folder: Path) -> comparison.Comparison:
     described = described_in_arrays(model, place)
     limit: int | None = getattr(model, "limit", None)
     longest = limit or POSITIONS
-    compared: list[comparison.Comparison] = []
+    compared: list[comparison.RuntimeComparison] = []
 
     def fill(partial: Path) -> None:
         metadata = {"multihead.kind": run.recipe.kind}

@@ -8,7 +8,7 @@ from typing import Any, cast
 import torch
 
 from multihead.apps.export.page import expressible, vocabulary, weights
-from multihead.apps.export.page.reference import Reference, available
+from multihead.apps.export.page.reference import PageReference, has_native_kernels
 from multihead.batch import Source
 from multihead.engines.proof import disagreement
 from multihead.engines.transformer import LaidOutTransformer
@@ -18,7 +18,7 @@ from multihead.run import Run
 from multihead.search.consistency import example, inconsistency, warn
 from multihead.search.constraints import Banned
 from multihead.search.greedy import greedy
-from multihead.search.request import Limits
+from multihead.search.request import LengthLimits
 from multihead.tasks.translation.lines.directions import Directions
 from multihead.tasks.translation.lines.line_translator import DEFAULT_LIMIT
 from multihead.text.tagged import tags_of
@@ -110,12 +110,12 @@ def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | No
     most = LONGEST if limit is None else min(LONGEST, limit - 1)
     usable = [number for number, ids in enumerate(given) if 0 < len(ids) <= most]
     first_tags = tagged[0]["tags"] if tagged else []
-    limits = Limits(settings.max_extra, settings.max_length, 0, None if limit is None else limit - 1)
+    limits = LengthLimits(settings.max_extra, settings.max_length, 0, None if limit is None else limit - 1)
     read = [[*first_tags, *given[number]] for number in usable[:CHECKED]]
     checks: list[dict[str, Any]] = []
     agreement = None
-    if available() and read:
-        reference = Reference(described, dtype, (target.bos_id, target.eos_id, target.pad_id))
+    if has_native_kernels() and read:
+        reference = PageReference(described, dtype, (target.bos_id, target.eos_id, target.pad_id))
         written = reference.translate(read, limits)
         own = _own(model, target, read, limits)
         agreement = sum(map(_same, written, own)) / len(own)
@@ -188,7 +188,7 @@ def _same(one: Sequence[int], other: Sequence[int]) -> bool:
 
 @torch.inference_mode()
 def _own(
-    model: torch.nn.Module, target: Tokenizer, sentences: Sequence[Sequence[int]], limits: Limits
+    model: torch.nn.Module, target: Tokenizer, sentences: Sequence[Sequence[int]], limits: LengthLimits
 ) -> list[tuple[int, ...]]:
     """The tokens that greedy search by the model's own steps writes."""
     found = []

@@ -11,13 +11,13 @@ from multihead.apps.export.page.weights import as_stored
 from multihead.batch import Source
 from multihead.engines.transformer import LaidOutTransformer
 from multihead.nn.description import EncoderDecoderSpec
-from multihead.search.request import BeamRequest, Limits
+from multihead.search.request import BeamRequest, LengthLimits
 from multihead.system import native
 
 LEVEL = "baseline"
 
 
-class Reference:
+class PageReference:
     """Translates token ids as the page does, a sentence at a time.
 
     Args:
@@ -32,7 +32,7 @@ class Reference:
             self._stepper = LaidOutTransformer(as_stored(described, dtype), dtype, native=True)
 
     def translate(
-        self, sentences: Sequence[Sequence[int]], limits: Limits, beam_size: int = 1, alpha: float = 0.0
+        self, sentences: Sequence[Sequence[int]], limits: LengthLimits, beam_size: int = 1, alpha: float = 0.0
     ) -> list[tuple[int, ...]]:
         """Return the tokens of the best translation of each sentence, given without its end symbol."""
         banned = tuple(sorted({self._padding, self._begin} - {self._end}))
@@ -47,6 +47,6 @@ class Reference:
         return found
 
 
-def available() -> bool:
+def has_native_kernels() -> bool:
     """Return whether the native kernels are installed."""
     return LEVEL in native.LEVELS

@@ -4,15 +4,15 @@ from multihead.apps.studies.sweep.headlines import scores
 from multihead.apps.studies.sweep.page import to_html
 from multihead.apps.studies.sweep.plan import Member, Plot, Sweep, read
 from multihead.apps.studies.sweep.plot import draw
-from multihead.apps.studies.sweep.running import Observer, Row, members_named, run_sweep
+from multihead.apps.studies.sweep.running import MemberRow, SweepObserver, members_named, run_sweep
 from multihead.apps.studies.sweep.table import agreement, to_csv
 
 __all__ = [
     "Member",
-    "Observer",
+    "MemberRow",
     "Plot",
-    "Row",
     "Sweep",
+    "SweepObserver",
     "agreement",
     "draw",
     "members_named",

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from statistics import median
 
-from multihead.apps.studies.sweep.headlines import Score, base_of
+from multihead.apps.studies.sweep.headlines import HeadlineScore, base_of
 from multihead.apps.studies.sweep.plan import Sweep
-from multihead.apps.studies.sweep.running import Row
+from multihead.apps.studies.sweep.running import MemberRow
 
 WIDTH, HEIGHT = 150, 22  # in pixels
 CLIP = 4
@@ -15,7 +15,7 @@ CLIP = 4
 class Bars:
     """Bars of one score on a common scale. Without a finished base there are none."""
 
-    def __init__(self, score: Score, sweep: Sweep, rows: Sequence[Row]) -> None:
+    def __init__(self, score: HeadlineScore, sweep: Sweep, rows: Sequence[MemberRow]) -> None:
         self.score, self.base = score, base_of(sweep, rows)
         lengths = [abs(difference) for row in rows for difference in self._differences(row) if difference]
         self.longest = min(max(lengths, default=1.0), CLIP * median(lengths or [1.0]))
@@ -30,7 +30,7 @@ class Bars:
             keys += '<span class="key theirs"></span>reference, relative to its own base'
         return f'<p class="legend">The scale is ±{self.longest:.1f}{clipped}.{keys}</p>\n'
 
-    def of(self, row: Row) -> str:
+    def of(self, row: MemberRow) -> str:
         """Return a member's bars as SVG."""
         ours, theirs = self._differences(row)
         if ours is None:
@@ -46,7 +46,7 @@ class Bars:
         x = WIDTH / 2 - (width if difference < 0 else 0)
         return f'<rect class="{kind}" x="{x:.1f}" y="{y}" width="{width:.1f}" height="{height}"/>'
 
-    def _differences(self, row: Row) -> tuple[float | None, float | None]:
+    def _differences(self, row: MemberRow) -> tuple[float | None, float | None]:
         """Return a member's difference from the base, and its reference's from the base's reference."""
         if self.base is None or self.score.of(row) is None:
             return None, None

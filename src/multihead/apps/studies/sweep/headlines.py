@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from multihead.apps.studies.sweep.plan import Sweep
-from multihead.apps.studies.sweep.running import Row
+from multihead.apps.studies.sweep.running import MemberRow
 
 TEST_METRICS = ("bleu", "perplexity", "chrf", "accuracy", "f1")
 """Metrics shown for the first test set; for the others only the first of them."""
@@ -12,7 +12,7 @@ VALID, BY_LENGTH = "valid_", "bleu_lowercase_"
 
 
 @dataclass(frozen=True)
-class Score:
+class HeadlineScore:
     """A metric on a test set or on the validation set.
 
     Attributes:
@@ -23,38 +23,38 @@ class Score:
     metric: str
     test: str = ""
 
-    def of(self, row: Row) -> float | None:
+    def of(self, row: MemberRow) -> float | None:
         """Return a member's value of this score; None where it has none."""
         numbers = row.result.get(self.test) if self.test else row.result
         value = (numbers or {}).get(self.metric if self.test else f"{VALID}{self.metric}")
         return float(value) if isinstance(value, int | float) else None
 
 
-def scores(rows: Sequence[Row]) -> list[Score]:
+def scores(rows: Sequence[MemberRow]) -> list[HeadlineScore]:
     """Return the scores to show: those on test sets, or without test sets those on the validation set."""
     tests = list(dict.fromkeys(name for row in rows for name in _tests(row)))
     if not tests:
         metrics = (key.removeprefix(VALID) for row in rows for key in row.result if key.startswith(VALID))
-        return [Score(metric) for metric in dict.fromkeys(metrics)]
-    shown = [Score(metric, tests[0]) for metric in TEST_METRICS] + [
-        Score(TEST_METRICS[0], test) for test in tests[1:]
+        return [HeadlineScore(metric) for metric in dict.fromkeys(metrics)]
+    shown = [HeadlineScore(metric, tests[0]) for metric in TEST_METRICS] + [
+        HeadlineScore(TEST_METRICS[0], test) for test in tests[1:]
     ]
     return [score for score in shown if any(score.of(row) is not None for row in rows)]
 
 
-def by_length(rows: Sequence[Row]) -> dict[str, Score]:
+def by_length(rows: Sequence[MemberRow]) -> dict[str, HeadlineScore]:
     """Return BLEU on the first test set by source length, keyed by the range of words."""
     test = next((name for row in rows for name in _tests(row)), "")
     numbers = (key for row in rows for key in row.result.get(test, {}) if key.startswith(BY_LENGTH))
-    return {key.removeprefix(BY_LENGTH): Score(key, test) for key in dict.fromkeys(numbers)}
+    return {key.removeprefix(BY_LENGTH): HeadlineScore(key, test) for key in dict.fromkeys(numbers)}
 
 
-def base_of(sweep: Sweep, rows: Sequence[Row]) -> Row | None:
+def base_of(sweep: Sweep, rows: Sequence[MemberRow]) -> MemberRow | None:
     """Return the base's row; None without a base, or while it is not done."""
     return next((row for row in rows if row.member.name == sweep.base and row.state == "done"), None)
 
 
-def changes(row: Row, sweep: Sweep) -> dict[str, object]:
+def changes(row: MemberRow, sweep: Sweep) -> dict[str, object]:
     """Return the settings that differ from the base, or without a base from any other member."""
     names = {sweep.base} if sweep.base else {member.name for member in sweep.members} - {row.member.name}
     compared = [member for member in sweep.members if member.name in names]
@@ -65,5 +65,5 @@ def changes(row: Row, sweep: Sweep) -> dict[str, object]:
     }
 
 
-def _tests(row: Row) -> list[str]:
+def _tests(row: MemberRow) -> list[str]:
     return [name for name, numbers in row.result.items() if isinstance(numbers, Mapping)]

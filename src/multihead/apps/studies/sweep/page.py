@@ -7,7 +7,7 @@ from pathlib import Path
 from multihead.apps.studies.sweep.bars import Bars
 from multihead.apps.studies.sweep.headlines import base_of, by_length, changes, scores
 from multihead.apps.studies.sweep.plan import Sweep
-from multihead.apps.studies.sweep.running import Row
+from multihead.apps.studies.sweep.running import MemberRow
 from multihead.apps.studies.sweep.table import agreement, cells
 
 STYLE = Path(__file__).with_name("page.css")
@@ -16,7 +16,7 @@ Column = tuple[str, list[str]]
 """Heading, and a cell for each member, as HTML."""
 
 
-def to_html(sweep: Sweep, rows: Sequence[Row]) -> str:
+def to_html(sweep: Sweep, rows: Sequence[MemberRow]) -> str:
     """Return the page: changed settings and main scores, then all numbers."""
     sentences = "".join(f"<p>{escape(sentence)}</p>\n" for sentence in agreement(sweep, rows))
     main = scores(rows)[0] if scores(rows) and base_of(sweep, rows) else None
@@ -41,7 +41,7 @@ def to_html(sweep: Sweep, rows: Sequence[Row]) -> str:
 """
 
 
-def _headlines(sweep: Sweep, rows: Sequence[Row], bars: Bars | None) -> list[Column]:
+def _headlines(sweep: Sweep, rows: Sequence[MemberRow], bars: Bars | None) -> list[Column]:
     """Return the headline columns: changes, first score, bars, reference, other scores, size and time."""
     titles = {score: _heading(score.metric, score.test) for score in scores(rows)}
     titles |= {score: _heading("bleu", f"{words} words") for words, score in by_length(rows).items()}
@@ -65,13 +65,13 @@ def _headlines(sweep: Sweep, rows: Sequence[Row], bars: Bars | None) -> list[Col
     ]
 
 
-def _everything(rows: Sequence[Row]) -> list[Column]:
+def _everything(rows: Sequence[MemberRow]) -> list[Column]:
     table = cells(rows)
     names = list(table[0])[1:] if table else []
     return [(_heading(name), [_cell(line[name]) for line in table]) for name in names]
 
 
-def _table(columns: Sequence[Column], sweep: Sweep, rows: Sequence[Row]) -> str:
+def _table(columns: Sequence[Column], sweep: Sweep, rows: Sequence[MemberRow]) -> str:
     head = "".join(f'<th scope="col">{heading}</th>' for heading, _ in columns)
     body = "".join(
         f'<tr class="{row.state}{" base" if row.member.name == sweep.base else ""}">{_member(row)}'
@@ -84,12 +84,12 @@ def _table(columns: Sequence[Column], sweep: Sweep, rows: Sequence[Row]) -> str:
     )
 
 
-def _member(row: Row) -> str:
+def _member(row: MemberRow) -> str:
     state = "" if row.state == "done" else f" <small>{row.state}</small>"
     return f'<th scope="row">{escape(row.member.name)}{state}</th>'
 
 
-def _changes(row: Row, sweep: Sweep) -> str:
+def _changes(row: MemberRow, sweep: Sweep) -> str:
     settings = [
         f"{key.rpartition('.')[2]}\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{_value(value)}"
         for key, value in changes(row, sweep).items()

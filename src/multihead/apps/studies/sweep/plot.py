@@ -6,9 +6,9 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from multihead.apps.studies.sweep.headlines import Score, scores
+from multihead.apps.studies.sweep.headlines import HeadlineScore, scores
 from multihead.apps.studies.sweep.plan import Member, Plot, Sweep
-from multihead.apps.studies.sweep.running import Row
+from multihead.apps.studies.sweep.running import MemberRow
 from multihead.inspect import figures
 from multihead.inspect.figures import BLUE, GREEN, INK, ORANGE
 
@@ -19,7 +19,7 @@ Lines = dict[str, dict[float, list[float]]]
 """Scores by series, then by x; several for members that differ in another setting, such as the seed."""
 
 
-def lines(plot: Plot, rows: Sequence[Row]) -> tuple[Score | None, Lines]:
+def plotted_lines(plot: Plot, rows: Sequence[MemberRow]) -> tuple[HeadlineScore | None, Lines]:
     """Return the score that is drawn and its values; (None, {}) while no member has it.
 
     Args:
@@ -40,7 +40,7 @@ def setting(member: Member, key: str) -> object:
     return member.changed[key] if key in member.changed else member.recipe.values()[key]
 
 
-def draw(sweep: Sweep, rows: Sequence[Row], path: Path) -> bool:
+def draw(sweep: Sweep, rows: Sequence[MemberRow], path: Path) -> bool:
     """Draw the plot that a sweep asks for; return False, and draw nothing, while there is nothing to draw.
 
     Points are means over the members with the same x and series, bars their range.
@@ -50,7 +50,7 @@ def draw(sweep: Sweep, rows: Sequence[Row], path: Path) -> bool:
     """
     if sweep.plot is None:
         return False
-    score, found = lines(sweep.plot, rows)
+    score, found = plotted_lines(sweep.plot, rows)
     if score is None or not found:
         return False
     xs = sorted({x for points in found.values() for x in points})

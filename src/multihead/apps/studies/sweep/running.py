@@ -26,7 +26,7 @@ State = Literal["waiting", "running", "done", "failed", "interrupted"]
 
 
 @dataclass(frozen=True)
-class Row:
+class MemberRow:
     """The state and result of a member.
 
     Attributes:
@@ -42,10 +42,10 @@ class Row:
     error: str = ""
 
 
-class Observer(Protocol):
+class SweepObserver(Protocol):
     """Receives progress events of a sweep."""
 
-    def on_change(self, row: Row, rows: Sequence[Row]) -> None:
+    def on_change(self, row: MemberRow, rows: Sequence[MemberRow]) -> None:
         """Called when a member starts or ends, with its row and all rows."""
         ...
 
@@ -53,12 +53,12 @@ class Observer(Protocol):
 def run_sweep(
     sweep: Sweep,
     folder: Path,
-    observer: Observer,
+    observer: SweepObserver,
     *,
     jobs: int = 1,
     part: tuple[int, int] = (1, 1),
     only: str = "*",
-) -> list[Row]:
+) -> list[MemberRow]:
     """Train and evaluate all members that are not done, resuming interrupted ones; return their rows.
 
     A failed member does not stop the others, and the same call tries it again. SIGINT and SIGTERM stop all
@@ -89,7 +89,7 @@ def run_sweep(
                 while waiting and len(running) < jobs:
                     member = waiting.popleft()
                     running[member.name] = _started(member, folder, jobs)
-                    rows[member.name] = Row(member, "running")
+                    rows[member.name] = MemberRow(member, "running")
                     observer.on_change(rows[member.name], [*rows.values()])
                 for name in [name for name, process in running.items() if process.poll() is not None]:
                     code = running.pop(name).returncode
@@ -108,9 +108,9 @@ def members_named(sweep: Sweep, pattern: str) -> list[Member]:
     return [member for member in sweep.members if fnmatchcase(member.name, pattern)]
 
 
-def _before(member: Member, folder: Path) -> Row:
+def _before(member: Member, folder: Path) -> MemberRow:
     result = member_process.result_of(member.recipe, folder / member.name)
-    return Row(member, "waiting") if result is None else Row(member, "done", result)
+    return MemberRow(member, "waiting") if result is None else MemberRow(member, "done", result)
 
 
 def _started(member: Member, folder: Path, jobs: int) -> "subprocess.Popen[bytes]":
@@ -129,18 +129,18 @@ def _started(member: Member, folder: Path, jobs: int) -> "subprocess.Popen[bytes
             stdout=log,
             stderr=log,
             start_new_session=True,
-            env=plugins.environment(),
+            env=plugins.child_environment(),
         )
 
 
-def _after(member: Member, folder: Path, code: int, *, stopping: bool) -> Row:
+def _after(member: Member, folder: Path, code: int, *, stopping: bool) -> MemberRow:
     result = member_process.result_of(member.recipe, folder / member.name)
     if code == member_process.DONE and result is not None:
-        return Row(member, "done", result)
+        return MemberRow(member, "done", result)
     if code == member_process.INTERRUPTED or stopping:
-        return Row(member, "interrupted")
+        return MemberRow(member, "interrupted")
     last_line = _log(member, folder).read_text(encoding="utf-8", errors="replace").strip().split("\n")[-1]
-    return Row(member, "failed", error=last_line or f"exited with code {code}")
+    return MemberRow(member, "failed", error=last_line or f"exited with code {code}")
 
 
 def _log(member: Member, folder: Path) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from multihead.apps.studies.sweep.plan import Sweep
-from multihead.apps.studies.sweep.running import Row
+from multihead.apps.studies.sweep.running import MemberRow
 
 Cells = dict[str, object]
 """Cells of a line by column name."""
@@ -14,14 +14,14 @@ Cells = dict[str, object]
 REFERENCE = "reference "
 
 
-def cells(rows: Sequence[Row]) -> list[Cells]:
+def cells(rows: Sequence[MemberRow]) -> list[Cells]:
     """Return the lines of the table. Every line has every column; "" where it has no value."""
     lines = [_cells(row) for row in rows]
     columns = _columns(lines)
     return [{column: line.get(column, "") for column in columns} for line in lines]
 
 
-def _cells(row: Row) -> Cells:
+def _cells(row: MemberRow) -> Cells:
     changed = {key: value for key, value in row.member.changed.items() if value != ""}
     reference = {f"{REFERENCE}{name}": value for name, value in row.member.reference.items()}
     result = dict(_flat(row.result))
@@ -58,7 +58,7 @@ def _flat(result: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
             yield key, value
 
 
-def to_csv(rows: Sequence[Row]) -> str:
+def to_csv(rows: Sequence[MemberRow]) -> str:
     """Return the table as CSV with a header line."""
     lines = cells(rows)
     text = io.StringIO()
@@ -68,7 +68,7 @@ def to_csv(rows: Sequence[Row]) -> str:
     return text.getvalue()
 
 
-def agreement(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
+def agreement(sweep: Sweep, rows: Sequence[MemberRow]) -> list[str]:
     """Return a sentence for each reference metric on how many members change it in the same direction.
 
     Changes are relative to the base, ours on the first test set. Members without a change in the reference
@@ -80,7 +80,7 @@ def agreement(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
     return [_agreement(name, base, rows) for name in base.member.reference]
 
 
-def _agreement(score: str, base: Row, rows: Sequence[Row]) -> str:
+def _agreement(score: str, base: MemberRow, rows: Sequence[MemberRow]) -> str:
     same: list[str] = []
     other: list[str] = []
     for row in rows:
@@ -95,7 +95,7 @@ def _agreement(score: str, base: Row, rows: Sequence[Row]) -> str:
     return f"{sentence} (not {', '.join(other)})." if other else f"{sentence}."
 
 
-def _ours(score: str, row: Row) -> float | None:
+def _ours(score: str, row: MemberRow) -> float | None:
     for value in row.result.values():
         if isinstance(value, Mapping):
             found: float | None = value.get(score)

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from multihead_documents.splice import Span
 
-from multihead.inspect.maps import Choice, align, sentence
+from multihead.inspect.maps import AlignmentHead, align, sentence
 from multihead.inspect.maps.records import Attended
-from multihead.tasks.translation.texts.carrying import Line
+from multihead.tasks.translation.texts.carrying import SearchedLine
 from multihead.tasks.translation.texts.tag_alignment import Weights
+from multihead.tasks.translation.texts.text_layout import Span
 from multihead.text import symbols
 from multihead.text.lexicon import Lexicon
 from multihead.text.tokenizer import Tokenizer
@@ -29,7 +29,11 @@ class _Tokenizers(Protocol):
 
 
 def word_weights(
-    attended: Attended, translator: _Tokenizers, lines: Sequence[Line], texts: Sequence[str], lexicon: Lexicon
+    attended: Attended,
+    translator: _Tokenizers,
+    lines: Sequence[SearchedLine],
+    texts: Sequence[str],
+    lexicon: Lexicon,
 ) -> list[Weights | None]:
     """Return the attention of the words of each translation on those of its source.
 
@@ -48,7 +52,9 @@ def word_weights(
     for index, (line, text) in enumerate(zip(lines, texts, strict=True)):
         read = sentence(source, [*sources[index], source.eos_id], getattr(source, "tag_ids", ()))
         written = sentence(target, [*targets[index], target.eos_id])
-        aligned = align(records, read, written, index=index, words=True, choice=Choice(all_layers=True))
+        aligned = align(
+            records, read, written, index=index, words=True, choice=AlignmentHead(all_layers=True)
+        )
         originals = {entry.symbol: entry.span.text for entry in line.table.entries}
         rows = _spans(text, [originals.get(word.text, word.text) for word in aligned.target])
         columns = _spans(line.unit.text, [originals.get(word.text, word.text) for word in aligned.source])
@@ -92,7 +98,7 @@ def _is_word(text: str) -> bool:
     return any(map(str.isalnum, text))
 
 
-def _marked(text: str, line: Line) -> str:
+def _marked(text: str, line: SearchedLine) -> str:
     """Return a finished translation as it is spelled for the model."""
     if not line.symbols:
         return text
@@ -104,7 +110,7 @@ def _marked(text: str, line: Line) -> str:
     return "".join([*parts, symbols.escape(text[end:])])
 
 
-def _found(text: str, line: Line) -> list[tuple[int, tuple[str, str]]]:
+def _found(text: str, line: SearchedLine) -> list[tuple[int, tuple[str, str]]]:
     places: list[tuple[int, tuple[str, str]]] = []
     ends: dict[str, int] = {}
     for symbol, span in line.table.entries:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multihead.errors import UserError
-from multihead.inspect.maps import Choice, align, sentence
+from multihead.inspect.maps import AlignmentHead, align, sentence
 from multihead.inspect.maps.records import Attended
 from multihead.search.outputs import Hypothesis, best
 from multihead.text.tokenizer import Tokenizer
@@ -81,6 +81,6 @@ def _penalties(
     for index, (read, written) in enumerate(zip(sources, targets, strict=True)):
         words = sentence(source, [*read, source.eos_id], getattr(source, "tag_ids", ()))
         output = sentence(target, [*written, target.eos_id])
-        aligned = align(records, words, output, index=index, choice=Choice(all_layers=True))
+        aligned = align(records, words, output, index=index, choice=AlignmentHead(all_layers=True))
         penalties.append(coverage(aligned.matrix_TS))
     return penalties

@@ -11,7 +11,7 @@ from multihead.text.symbols import kind
 from multihead.text.tokenizer import Tokenizer
 
 
-class Asked(NamedTuple):
+class RequestedDirection(NamedTuple):
     """A requested direction.
 
     Attributes:
@@ -71,7 +71,7 @@ class Directions:
         tags: Sequence[str] = (),
         *,
         zero_shot: bool = False,
-    ) -> Asked:
+    ) -> RequestedDirection:
         """Return the direction between two languages.
 
         Args:
@@ -108,7 +108,7 @@ class Directions:
                 place=self.place,
                 remedy=f"Try it with --zero-shot. It was trained in {self}.",
             )
-        return Asked(found, begun, symbols, untrained)
+        return RequestedDirection(found, begun, symbols, untrained)
 
     def _known(self, code: str, offered: Sequence[str], way: str) -> str:
         found = closest(code, offered)

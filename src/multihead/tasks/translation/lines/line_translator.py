@@ -16,10 +16,10 @@ from multihead.system.progress import OnCount
 from multihead.tasks.translation.lines.attended_words import word_weights
 from multihead.tasks.translation.lines.batching import SourceLine, batch_by_length
 from multihead.tasks.translation.lines.coverage import ranked_by_coverage
-from multihead.tasks.translation.lines.directions import Asked, Directions
+from multihead.tasks.translation.lines.directions import Directions, RequestedDirection
 from multihead.tasks.translation.lines.translation import Output, Translation
 from multihead.tasks.translation.lines.unknown import replacement_words
-from multihead.tasks.translation.texts.carrying import Line
+from multihead.tasks.translation.texts.carrying import SearchedLine
 from multihead.tasks.translation.texts.tag_alignment import Weights
 from multihead.text.lexicon import Lexicon
 from multihead.text.tagged import TaggedTokenizer
@@ -51,7 +51,7 @@ class LineTranslator(ABC):
     ) -> None:
         self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
         self.settings, self.directions, self.limit = settings, directions, limit
-        self.asked: Asked | None = None
+        self.asked: RequestedDirection | None = None
         """The direction of a translator returned by ``toward``."""
 
     @abstractmethod
@@ -103,7 +103,7 @@ class LineTranslator(ABC):
         return replacement_words(self.attended, pairs, self.source_tokenizer, self.target_tokenizer)
 
     def word_weights(
-        self, lines: Sequence[Line], texts: Sequence[str], lexicon: Lexicon
+        self, lines: Sequence[SearchedLine], texts: Sequence[str], lexicon: Lexicon
     ) -> list[Weights | None]:
         """Return the attention of each translation's words on those of its source; None: there is none."""
         return word_weights(self.attended, self, lines, texts, lexicon)

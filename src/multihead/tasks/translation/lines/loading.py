@@ -2,13 +2,13 @@
 
 import importlib
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from multihead.errors import UserError
 from multihead.run.search_record import NAME, SearchRecord
 from multihead.system import native_library
+from multihead.system.imports import install_command, is_installed
 from multihead.tasks.translation.lines.line_translator import LineTranslator
 from multihead.tasks.translation.lines.native_translator import NativeTranslator
 
@@ -25,12 +25,8 @@ def load_translator(*folders: str | Path, device: str = "auto", precision: str =
     record = native_record(*folders, device=device)
     if record is not None:
         return NativeTranslator(record, precision)
-    if find_spec("torch") is None:
-        raise UserError(
-            f"this needs PyTorch, which is not installed: no valid {NAME}, several runs, or another device",
-            place=str(folders[0]),
-            remedy=f"Where PyTorch is installed, `multihead doctor RUN` writes {NAME}, if the run allows it.",
-        )
+    if not is_installed("torch"):
+        raise needs_pytorch(*folders, device=device)
     translator: Any = importlib.import_module("multihead.tasks.translation.lines.translator").Translator
     found: LineTranslator = translator.load(*folders, device=device, precision=precision)
     return found
@@ -43,6 +39,31 @@ def native_record(*folders: str | Path, device: str = "auto") -> SearchRecord | 
     return SearchRecord.read(folders[0])
 
 
+def needs_pytorch(*folders: str | Path, device: str = "auto") -> UserError:
+    """Return the error that these runs cannot be searched without PyTorch: the reason, and the remedy.
+
+    Raises:
+        UserError: the first folder is not a run's.
+    """
+    importlib.import_module("multihead.run").Run.open(folders[0])
+    if len(folders) > 1:
+        reason, mended = "an ensemble", ""
+    elif not native_library.level():
+        reason = "multihead was installed without its native part"
+        mended = "install it again where there is a C++ compiler, or"
+    elif not (device == "cpu" or _is_cpu(device)):
+        reason, mended = f"the device is {device}", "give --device cpu, or"
+    else:
+        reason = f"it has no {NAME} that fits its files and this version"
+        mended = "run `multihead doctor RUN` where PyTorch is, which writes it if the run allows, or"
+    remedy = f"{mended} {install_command('torch')}".strip()
+    return UserError(
+        f"this run needs PyTorch, which is not installed: {reason}",
+        place=str(folders[0]),
+        remedy=remedy[0].upper() + remedy[1:] if mended else remedy,
+    )
+
+
 def device_type(*folders: str | Path, device: str = "auto") -> str:
     """Return the type of the device that a translator of these runs is on.
 
@@ -51,6 +72,8 @@ def device_type(*folders: str | Path, device: str = "auto") -> str:
     """
     if native_record(*folders, device=device) is not None:
         return "cpu"
+    if not is_installed("torch"):
+        raise needs_pytorch(*folders, device=device)
     found: str = importlib.import_module("multihead.system.hardware").pick_device(device).type
     return found
 

@@ -8,7 +8,6 @@ import copy
 import importlib
 import threading
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,8 +22,9 @@ from multihead.recipe.settings import SearchSettings
 from multihead.run.search_record import SearchRecord
 from multihead.search.outputs import Hypothesis
 from multihead.search.phrase_search import search_phrases
-from multihead.search.plain import BeamRequest, Limits, check_n_best
+from multihead.search.plain import BeamRequest, LengthLimits, check_n_best
 from multihead.system import native_library
+from multihead.system.imports import is_installed, require
 from multihead.system.native_library import Array, Format
 from multihead.tasks.translation.lines.batching import SourceLine, padded
 from multihead.tasks.translation.lines.directions import Directions
@@ -80,8 +80,7 @@ class NativeTranslator(LineTranslator):
         """Return the ``Translator`` of the same run, which is loaded the first time."""
         with self._loading:
             if not self._full:
-                if find_spec("torch") is None:
-                    raise UserError("this needs PyTorch, which is not installed", remedy="pip install torch")
+                require("torch", "such a search (samples, prefixes, very wide beams)")
                 translator: Any = importlib.import_module(
                     "multihead.tasks.translation.lines.translator"
                 ).Translator
@@ -95,7 +94,7 @@ class NativeTranslator(LineTranslator):
     def prepare(self, settings: SearchSettings, *, begun: bool, phrases: bool) -> None:
         """Load the models if the kernels do not run such a search; see ``LineTranslator``."""
         native = _stepped(settings) if phrases else _plain(settings)
-        if (begun or not native) and find_spec("torch") is not None:
+        if (begun or not native) and is_installed("torch"):
             self.with_models()
 
     def searched(
@@ -109,7 +108,7 @@ class NativeTranslator(LineTranslator):
         source, target = self.source_tokenizer, self.target_tokenizer
         ids_BS, lengths_B = padded(batch, pad_id=source.pad_id, eos_id=source.eos_id)
         capacity = None if self.limit is None else self.limit - 1
-        limits = Limits(settings.max_extra, settings.max_length, settings.min_length, capacity)
+        limits = LengthLimits(settings.max_extra, settings.max_length, settings.min_length, capacity)
         longest_B = limits.longest(lengths_B)
         if phrases:
             banned = [target.pad_id, target.bos_id]

@@ -60,7 +60,7 @@ def record_of(run: Run, model: nn.Module) -> SearchRecord:
     data = recipe.data
     return SearchRecord(
         run.folder,
-        written.encoded(describe(model, EncoderDecoderSpec), names),
+        written.spec_to_json(describe(model, EncoderDecoderSpec), names),
         getattr(model, "limit", None),
         recipe.search,
         (getattr(data, "source_language", ""), getattr(data, "target_language", "")),

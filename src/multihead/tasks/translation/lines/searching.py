@@ -15,7 +15,7 @@ from multihead.search.greedy import greedy
 from multihead.search.hypotheses import Hypothesis
 from multihead.search.observer import Observer
 from multihead.search.phrases import Phrase, phrase_beam
-from multihead.search.request import Limits
+from multihead.search.request import LengthLimits
 from multihead.search.sampling import sample
 from multihead.search.stepper import Stepper
 from multihead.tasks.translation.lines.batching import SourceLine, padded
@@ -50,7 +50,7 @@ def search(
     Raises:
         UserError: contradictory settings; scores that are not finite.
     """
-    limits = Limits(settings.max_extra, settings.max_length, settings.min_length, capacity)
+    limits = LengthLimits(settings.max_extra, settings.max_length, settings.min_length, capacity)
     constraints: list[Constraint] = [Banned([target.pad_id, target.bos_id])]
     if settings.no_repeat_ngram:
         constraints.append(NoRepeatedNgram(settings.no_repeat_ngram))

@@ -13,15 +13,15 @@ from multihead.tasks.translation.suggest.by_size import (
     model_settings,
     suggest_settings,
 )
-from multihead.tasks.translation.suggest.combined import Asked, Suggestion, alternative, suggest
+from multihead.tasks.translation.suggest.combined import RequestedSettings, Suggestion, alternative, suggest
 from multihead.tasks.translation.suggest.profile import CorpusProfile, measure, profile
 
 __all__ = [
     "MUON_RATE_FACTOR",
     "OTHER_MODELS_RATE_FACTOR",
-    "Asked",
     "CorpusProfile",
     "CorpusSize",
+    "RequestedSettings",
     "Suggestion",
     "alternative",
     "measure",

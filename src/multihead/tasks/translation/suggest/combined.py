@@ -9,7 +9,7 @@ from multihead.tasks.translation.suggest.profile import CorpusProfile
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestedSettings:
     """Settings that the user asked for; the rest is decided.
 
     Attributes:
@@ -39,9 +39,9 @@ class Suggestion:
     reasons: Mapping[str, str]
 
 
-def suggest(corpus: CorpusProfile, asked: Asked | None = None) -> Suggestion:
+def suggest(corpus: CorpusProfile, asked: RequestedSettings | None = None) -> Suggestion:
     """Return settings that suit a corpus, and whatever was asked for."""
-    asked = asked or Asked()
+    asked = asked or RequestedSettings()
     kinds = _kinds(corpus, asked)
     both = (kinds[0].value, kinds[1].value)
     joint = Decision(asked.joint, "as asked") if asked.joint is not None else pieces.joint(corpus, both)
@@ -52,7 +52,7 @@ def suggest(corpus: CorpusProfile, asked: Asked | None = None) -> Suggestion:
         "tokenizer.joint": joint,
         **_vocabularies(corpus, both, row.value, joint=joint.value),
         **_apostrophe(corpus, joint=joint.value),
-        "tokenizer.dropout": pieces.dropout(both, row.value.bpe_dropout),
+        "tokenizer.dropout": pieces.decide_dropout(both, row.value.bpe_dropout),
         "validation.metric": duration.metric(corpus.target, both[1]),
         "data.valid_fraction": duration.valid_fraction(corpus.pairs),
         **_limits(corpus, both, asked.model),
@@ -71,12 +71,12 @@ def suggest(corpus: CorpusProfile, asked: Asked | None = None) -> Suggestion:
     )
 
 
-def alternative(corpus: CorpusProfile, asked: Asked | None = None) -> Asked | None:
+def alternative(corpus: CorpusProfile, asked: RequestedSettings | None = None) -> RequestedSettings | None:
     """Return a choice of pieces that may suit a corpus as well as the suggested one; None: there is none.
 
     Kinds come first: whether one vocabulary serves both sides matters less.
     """
-    asked = asked or Asked()
+    asked = asked or RequestedSettings()
     one, other = (kind.value for kind in _kinds(corpus, asked))
     if not (asked.kind or asked.target_kind or asked.joint):
         others = (pieces.other_kind(corpus.source) or one, pieces.other_kind(corpus.target) or other)
@@ -87,9 +87,9 @@ def alternative(corpus: CorpusProfile, asked: Asked | None = None) -> Asked | No
     return None
 
 
-def _kinds(corpus: CorpusProfile, asked: Asked) -> tuple[Decision[str], Decision[str]]:
+def _kinds(corpus: CorpusProfile, asked: RequestedSettings) -> tuple[Decision[str], Decision[str]]:
     """Return the kinds of both sides; one kind where one vocabulary is asked for."""
-    decided: list[Decision[str]] = [Decision(*one) for one in pieces.kinds(corpus)]
+    decided: list[Decision[str]] = [Decision(*one) for one in pieces.decide_kinds(corpus)]
     if asked.kind:
         decided = [Decision(asked.kind, "")] * 2
     if asked.target_kind:
@@ -116,11 +116,11 @@ def _vocabularies(
 
 def _limits(corpus: CorpusProfile, kinds: tuple[str, str], model: str) -> dict[str, Decision[object]]:
     """Return the limits of pairs where the usual ones do not suit the corpus."""
-    ratio, length = limits.length_ratio(corpus), limits.length(corpus, kinds)
+    ratio, length = limits.decide_length_ratio(corpus), limits.length(corpus, kinds)
     found: dict[str, Decision[object]] = {
         "data.max_length_ratio": ratio,
         "data.max_length": length,
-        "data.max_chars": limits.characters(corpus),
+        "data.max_chars": limits.decide_characters(corpus),
     }
     if model == "conv_s2s":  # learned positions, one of them for the end token
         found["model.max_positions"] = Decision(length.value + 1, length.reason)
@@ -128,7 +128,7 @@ def _limits(corpus: CorpusProfile, kinds: tuple[str, str], model: str) -> dict[s
 
 
 def _training(
-    corpus: CorpusProfile, kinds: tuple[str, str], row: by_size.Size, asked: Asked
+    corpus: CorpusProfile, kinds: tuple[str, str], row: by_size.Size, asked: RequestedSettings
 ) -> dict[str, Decision[object]]:
     batch = sizes.batch_tokens(corpus, kinds)
     epoch = max(1, round(sizes.epoch_tokens(corpus, kinds)[0] / batch.value))

@@ -20,7 +20,7 @@ LONGEST = 1_024
 """Tokens of a side, at most: time and memory of attention grow with the square."""
 
 
-def length_ratio(corpus: CorpusProfile) -> Decision[float]:
+def decide_length_ratio(corpus: CorpusProfile) -> Decision[float]:
     """Decide the largest ratio of the two lengths: definitions and summaries are unequal by nature."""
     beyond = sum(pairs for ratio, pairs in corpus.ratios.items() if ratio > USUAL_RATIO)
     unequal = beyond / max(1, corpus.pairs)
@@ -46,7 +46,7 @@ def length(corpus: CorpusProfile, kinds: tuple[str, str]) -> Decision[int]:
     return Decision(min(wanted, LONGEST), f"99 % of the lines have up to about {longest:,} tokens")
 
 
-def characters(corpus: CorpusProfile) -> Decision[int]:
+def decide_characters(corpus: CorpusProfile) -> Decision[int]:
     """Decide the largest number of characters of a side."""
     longest = max(corpus.source.long_line, corpus.target.long_line)
     if ROOM * longest <= USUAL_CHARACTERS:

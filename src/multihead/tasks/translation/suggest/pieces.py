@@ -40,7 +40,7 @@ CONTROL, CONTROL_AND_BYTES = 4, 260
 """Pieces that every vocabulary has: control symbols; all bytes too but for WordPiece's and whole words."""
 
 
-def kind(side: SideProfile) -> Decision[Kind]:
+def decide_kind(side: SideProfile) -> Decision[Kind]:
     """Decide the kind of tokenizer that suits one side."""
     types, often = len(side.types), side.words / max(1, len(side.types))
     most = CLOSED_CHARACTERS if side.single_share > 0.9 else CLOSED_TYPES
@@ -66,12 +66,12 @@ def kind(side: SideProfile) -> Decision[Kind]:
     )
 
 
-def kinds(corpus: CorpusProfile) -> tuple[Decision[Kind], Decision[Kind]]:
+def decide_kinds(corpus: CorpusProfile) -> tuple[Decision[Kind], Decision[Kind]]:
     """Decide the kinds of tokenizers of both sides.
 
     Whether a line without spaces is a name or a sentence of Japanese or Thai, the other side tells.
     """
-    source, target = kind(corpus.source), kind(corpus.target)
+    source, target = decide_kind(corpus.source), decide_kind(corpus.target)
     if target.value == "chars" and _may_be_spelt(corpus.source):
         source = Decision("chars", "a script without spaces, in strings whose other side is spelt")
     if source.value == "chars" and _may_be_spelt(corpus.target):
@@ -93,7 +93,7 @@ def _may_be_spelt(side: SideProfile) -> bool:
     """Return True for short lines of one word of a script without spaces, with few characters."""
     short = side.line_characters <= SPELT_CHARACTERS and side.long_line <= SPELT_LONG
     strings = side.line_words < 1.05 and len(side.characters) <= STRING_ALPHABET
-    return side.unspaced and short and strings and kind(side).value == "bpe"
+    return side.unspaced and short and strings and decide_kind(side).value == "bpe"
 
 
 def joint(corpus: CorpusProfile, kinds: tuple[str, str]) -> Decision[bool]:
@@ -131,7 +131,7 @@ def apostrophe(corpus: CorpusProfile, *, joint: bool) -> Decision[str]:
 
 def other_kind(side: SideProfile) -> Kind | None:
     """Return the kind that may suit one side as well as the decided one; None: the decision is clear."""
-    chosen = kind(side).value
+    chosen = decide_kind(side).value
     low, high = CLOSE_CHARACTERS
     between = low <= side.line_characters <= high and CLOSE_SPELT[0] <= side.line_words <= CLOSE_SPELT[1]
     if chosen == "spaced" or side.unspaced or not between:
@@ -186,7 +186,7 @@ def vocab_size(corpus: CorpusProfile, side: int, kind: str, wished: int) -> Deci
     )
 
 
-def dropout(kinds: tuple[str, str], suited: float) -> Decision[float]:
+def decide_dropout(kinds: tuple[str, str], suited: float) -> Decision[float]:
     """Decide BPE-dropout, which suits small corpora and plain BPE only."""
     if "bpe" not in kinds:
         return Decision(0.0, "only BPE has merges to leave out")

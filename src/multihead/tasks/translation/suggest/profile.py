@@ -124,13 +124,6 @@ class SideProfile:
         """True if most letters are of scripts without spaces between words."""
         return sum(share for name, share in self.scripts.items() if name in UNSPACED) > 0.5
 
-    @property
-    def right_to_left(self) -> bool:
-        """True if most letters are written from right to left."""
-        letters = [(c, n) for c, n in self.characters.items() if c.isalpha()]
-        back = sum(n for c, n in letters if unicodedata.bidirectional(c) in ("R", "AL"))
-        return 2 * back > sum(n for _, n in letters)
-
 
 @dataclass(frozen=True)
 class CorpusProfile:

@@ -52,5 +52,7 @@ def within(settings: Mapping[str, Any], affordable: float, epoch: float) -> dict
         found["training.cooldown"] = Decision(COOL_DOWN, "")
         rate = FAST_RATE * float(settings["training.learning_rate"])
         found["training.learning_rate"] = Decision(round(rate, 6), "")
-        found["validation.max_pairs"] = Decision(300, "few validation pairs leave the time to the training")
+        found["validation.max_examples"] = Decision(
+            300, "few validation pairs leave the time to the training"
+        )
     return {key: one for key, one in found.items() if one.value != settings.get(key)}

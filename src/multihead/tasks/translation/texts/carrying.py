@@ -8,18 +8,18 @@ from typing import NamedTuple
 
 import regex
 
-from multihead.tasks.translation.texts.text_layout import Unit
+from multihead.tasks.translation.texts.text_layout import SentenceUnit
 from multihead.text import symbols
 from multihead.text.casing import Casing
 from multihead.text.changed_kinds import DIGITS, LETTERLESS, has_letters
 from multihead.text.languages import primary
-from multihead.text.particles import agree
-from multihead.text.placeholder_patterns import DEFAULT, Span, find
-from multihead.text.placeholders import Entry, Table, protect, restore
+from multihead.text.particles import following_with_particle
+from multihead.text.placeholder_patterns import DEFAULT, PlaceholderSpan, find
+from multihead.text.placeholders import PlaceholderEntry, PlaceholderTable, protect, restore
 from multihead.text.spelling import Spelling
 from multihead.text.symbols import PLACEHOLDERS, TERM, TERM_END, TERM_TARGET
 from multihead.text.term_matching import Matcher
-from multihead.text.terms import Glossary, Match, Term
+from multihead.text.terms import Glossary, Term, TermMatch
 
 KINDS = DEFAULT - {"tag"}
 """Placeholders of a sentence, whose tags are placed by alignment."""
@@ -28,7 +28,7 @@ _ADDED_STOP = regex.compile(r"(?<=[\p{L}\p{N}])[.。]$")
 _LETTER = regex.compile(r"\p{L}")
 
 
-class Words(NamedTuple):
+class WordSpelling(NamedTuple):
     """Spelling of the words in which sentences are searched.
 
     Attributes:
@@ -64,7 +64,7 @@ class Carried(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Line:
+class SearchedLine:
     """A sentence as it is searched.
 
     Attributes:
@@ -81,17 +81,17 @@ class Line:
         rewritten: numbers that a translation spells otherwise, with the same digits.
     """
 
-    unit: Unit
+    unit: SentenceUnit
     text: str
-    table: Table
-    matches: tuple[Match, ...] = ()
+    table: PlaceholderTable
+    matches: tuple[TermMatch, ...] = ()
     symbols: bool = False
     capitals: bool = False
     read: tuple[tuple[str, str], ...] = ()
-    words: Words | None = None
+    words: WordSpelling | None = None
     bare: bool = False
     letterless: bool = False
-    rewritten: tuple[Span, ...] = ()
+    rewritten: tuple[PlaceholderSpan, ...] = ()
 
     @property
     def copied(self) -> bool:
@@ -119,7 +119,7 @@ class Line:
             doubled = _doubled(self.table, restored)
         return Carried(restored, report.lost, doubled, tuple(missing))
 
-    def substituted(self, known: frozenset[str]) -> "Line | None":
+    def substituted(self, known: frozenset[str]) -> "SearchedLine | None":
         """Return the line with a placeholder for each term, which stands for its translation.
 
         Returns:
@@ -135,7 +135,7 @@ class Line:
                 target = term.target
                 if start == 0 and self.unit.text[0].isupper() and term.case != "exact":
                     target = target[0].upper() + target[1:]
-                entries.append(Entry(free.pop(0), Span(start, end, "variable", target)))
+                entries.append(PlaceholderEntry(free.pop(0), PlaceholderSpan(start, end, "variable", target)))
         entries.sort(key=lambda entry: entry.span.start)
         parts, done = [], 0
         for symbol, span in entries:
@@ -143,23 +143,23 @@ class Line:
             done = span.end
         text = "".join([*parts, symbols.escape(self.unit.text[done:])])
         text = _respelt(text, self.words)[0] if self.words else text
-        return replace(self, text=text, table=Table(tuple(entries), self.table.left))
+        return replace(self, text=text, table=PlaceholderTable(tuple(entries), self.table.left))
 
     def checked(self, text: str, glossary: Glossary | None) -> Carried:
         """Return a finished translation, without symbols, with what it lacks."""
         spans = (*(span for _, span in self.table.entries), *self.table.left)
-        report = restore(symbols.escape(text), Table((), spans)).report
+        report = restore(symbols.escape(text), PlaceholderTable((), spans)).report
         missing = glossary.missing(self.matches, text) if glossary and self.matches else ()
         return Carried(text, report.lost, (), tuple(missing))
 
 
 def line(
-    unit: Unit,
+    unit: SentenceUnit,
     known: frozenset[str],
     glossary: Glossary | None,
-    spelt: Words,
+    spelt: WordSpelling,
     changed: Collection[str] = (),
-) -> Line:
+) -> SearchedLine:
     """Return a sentence as it is searched.
 
     Args:
@@ -179,9 +179,9 @@ def line(
             text = _with_terms(unit.text, table, matches)
     else:
         text = words = unit.text
-        table = Table((), tuple(find(text, KINDS, changed)))
+        table = PlaceholderTable((), tuple(find(text, KINDS, changed)))
     # What stays in the text as it is, such as an address, keeps its letters, and so does a term.
-    own = spelt if not table.left else Words()
+    own = spelt if not table.left else WordSpelling()
     capitals = own.casing.has_only_capitals(words)
     if not (capitals or own.casing.lacks_capitals(words)):
         own = own._replace(casing=Casing(), recased=False)
@@ -190,7 +190,7 @@ def line(
     marked, read = _respelt(text if known else symbols.escape(text), own)
     if read or own.recased:
         text = marked if known else symbols.unescape(marked)
-    return Line(
+    return SearchedLine(
         unit,
         text,
         table,
@@ -204,7 +204,7 @@ def line(
     )
 
 
-def _respelt(marked: str, words: Words) -> tuple[str, tuple[tuple[str, str], ...]]:
+def _respelt(marked: str, words: WordSpelling) -> tuple[str, tuple[tuple[str, str], ...]]:
     """Return marked text in another spelling, and what was read as other words.
 
     Symbols and the translations of terms stay as they are.
@@ -233,7 +233,7 @@ def _mapped(marked: str, change: Callable[[str], str]) -> str:
     )
 
 
-def _with_terms(text: str, table: Table, matches: Sequence[Match]) -> str:
+def _with_terms(text: str, table: PlaceholderTable, matches: Sequence[TermMatch]) -> str:
     """Return marked text with the translation of each term beside it."""
     edits = [(span.start, span.end, symbol) for symbol, span in table.entries]
     for start, end, term in matches:
@@ -248,14 +248,14 @@ def _with_terms(text: str, table: Table, matches: Sequence[Match]) -> str:
     return "".join([*parts, symbols.escape(text[done:])])
 
 
-def _doubled(table: Table, text: str) -> tuple[str, ...]:
+def _doubled(table: PlaceholderTable, text: str) -> tuple[str, ...]:
     """Return placeholders that stay in the text and are in its translation too often; numbers may be."""
     wanted = Counter(span.text for span in table.left if span.kind != "number")
     found = Counter(span.text for span in find(text, KINDS) if span.text in wanted) if wanted else Counter()
     return tuple(name for name in wanted if found[name] > wanted[name])
 
 
-def _agreeing(marked: str, table: Table, language: str) -> str:
+def _agreeing(marked: str, table: PlaceholderTable, language: str) -> str:
     """Let Korean particles after placeholders agree with what stands for them, where that can be read."""
     if primary(language) != "ko" or not table.entries:
         return marked
@@ -264,11 +264,11 @@ def _agreeing(marked: str, table: Table, language: str) -> str:
     for before, after in pairwise(parts):
         original = originals.get(str(before[0]), "")
         if before[1] and not after[1] and original[:1] not in ("{", "%", "$", "#", "&"):
-            after[0] = agree(original, str(after[0]))
+            after[0] = following_with_particle(original, str(after[0]))
     return "".join(str(text) if is_symbol else symbols.escape(str(text)) for text, is_symbol in parts)
 
 
-def _with_particles(text: str, matches: Sequence[Match], language: str) -> str:
+def _with_particles(text: str, matches: Sequence[TermMatch], language: str) -> str:
     """Let Korean particles after terms agree with them: search may have chosen one for another noun."""
     if not matches or primary(language) != "ko":
         return text
@@ -276,8 +276,8 @@ def _with_particles(text: str, matches: Sequence[Match], language: str) -> str:
     parts: list[str] = []
     end = 0
     for start, stop, _ in Matcher(forms).find(text):
-        parts.append(agree(parts[-1], text[end:start]) if parts else text[end:start])
+        parts.append(following_with_particle(parts[-1], text[end:start]) if parts else text[end:start])
         parts.append(text[start:stop])
         end = stop
-    parts.append(agree(parts[-1], text[end:]) if parts else text)
+    parts.append(following_with_particle(parts[-1], text[end:]) if parts else text)
     return "".join(parts)

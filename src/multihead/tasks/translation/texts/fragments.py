@@ -5,16 +5,16 @@ from typing import NamedTuple
 
 import regex
 
-from multihead.tasks.translation.texts.carrying import Line
+from multihead.tasks.translation.texts.carrying import SearchedLine
 from multihead.text.languages import primary
-from multihead.text.particles import agree
+from multihead.text.particles import following_with_particle
 
 _CORE = regex.compile(r"[\p{L}\p{N}](?:.*[\p{L}\p{N}])?[.!?…。！？]?", regex.DOTALL)
 _END = regex.compile(r"[.!?…。！？]+$")
 _LETTER = regex.compile(r"\p{L}")
 
 
-class Fragment(NamedTuple):
+class SentenceFragment(NamedTuple):
     """A part of a sentence: text to translate, or a part that is set as it is."""
 
     text: str
@@ -27,7 +27,7 @@ class Fragment(NamedTuple):
         return found[0] if found else self.text
 
 
-def fragments(found: Line) -> list[Fragment]:
+def fragments(found: SearchedLine) -> list[SentenceFragment]:
     """Split a sentence around its placeholders and its terms, whose targets are set."""
     spans = [(span.start, span.end, span.text) for _, span in found.table.entries]
     spans += [(span.start, span.end, span.text) for span in found.table.left]
@@ -35,17 +35,22 @@ def fragments(found: Line) -> list[Fragment]:
     spans += [one for one in inside if not any(s < one[1] and one[0] < e for s, e, _ in spans)]
     parts, end = [], 0
     for start, stop, text in sorted(spans):
-        parts += [Fragment(found.unit.text[end:start]), Fragment(found.unit.text[start:stop], text)]
+        parts += [
+            SentenceFragment(found.unit.text[end:start]),
+            SentenceFragment(found.unit.text[start:stop], text),
+        ]
         end = stop
-    parts.append(Fragment(found.unit.text[end:]))
+    parts.append(SentenceFragment(found.unit.text[end:]))
     return [
-        part if part.set_as is not None or _LETTER.search(part.text) else Fragment(part.text, part.text)
+        part
+        if part.set_as is not None or _LETTER.search(part.text)
+        else SentenceFragment(part.text, part.text)
         for part in parts
         if part.text
     ]
 
 
-def joined(parts: Sequence[Fragment], translations: Sequence[str], language: str) -> str:
+def joined(parts: Sequence[SentenceFragment], translations: Sequence[str], language: str) -> str:
     """Join translated fragments, one translation for each fragment that is not set as it is.
 
     A fragment in the middle of a sentence keeps neither a full stop nor a capital that only its translation
@@ -64,6 +69,6 @@ def joined(parts: Sequence[Fragment], translations: Sequence[str], language: str
         if number and text[1:2].islower() and not core[:1].isupper():
             text = text[:1].lower() + text[1:]
         if number and not before and primary(language) == "ko":
-            text = agree(parts[number - 1].set_as or "", text)
+            text = following_with_particle(parts[number - 1].set_as or "", text)
         result += before + text + after
     return result

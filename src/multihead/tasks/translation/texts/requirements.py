@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multihead.search.phrase import Phrase
-from multihead.tasks.translation.texts.carrying import Line
+from multihead.tasks.translation.texts.carrying import SearchedLine
 from multihead.text import symbols
 from multihead.text.symbols import SPACE
 from multihead.text.term_matching import bounded
@@ -17,7 +17,7 @@ MAX_TOKENS = 60
 """More tokens of phrases than this are not searched for."""
 
 
-def required(line: Line, tokenizer: Tokenizer) -> tuple[Phrase, ...] | None:
+def required(line: SearchedLine, tokenizer: Tokenizer) -> tuple[Phrase, ...] | None:
     """Return the phrases that the output of a line must contain.
 
     Args:

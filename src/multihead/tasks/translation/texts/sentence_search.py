@@ -9,7 +9,7 @@ from multihead.search.phrase import Phrase
 from multihead.system.progress import OnCount
 from multihead.tasks.translation.lines.line_translator import LineTranslator
 from multihead.tasks.translation.lines.translation import Output, Translation
-from multihead.tasks.translation.texts.carrying import Carried, Line
+from multihead.tasks.translation.texts.carrying import Carried, SearchedLine
 from multihead.tasks.translation.texts.confidence import LOW, Calibration
 from multihead.tasks.translation.texts.fragments import fragments, joined
 from multihead.tasks.translation.texts.loops import loops
@@ -82,7 +82,7 @@ class SentenceSearch:
         self._settings, self._glossary = settings, glossary
 
     def __call__(
-        self, lines: Sequence[Line], progress: OnCount | None, first_number: int
+        self, lines: Sequence[SearchedLine], progress: OnCount | None, first_number: int
     ) -> list[SentenceTranslation]:
         """Return the translation of each line; equal lines are searched once, unless samples are drawn."""
         found: list[_Found | None] = [None] * len(lines)
@@ -96,7 +96,7 @@ class SentenceSearch:
                 found[number] = one
         return [self._result(line, one) for line, one in zip(lines, found, strict=True)]
 
-    def _distinct(self, lines: Sequence[Line], chosen: Sequence[int]) -> list[list[int]]:
+    def _distinct(self, lines: Sequence[SearchedLine], chosen: Sequence[int]) -> list[list[int]]:
         """Return the numbers of equal lines together, in the order of the first of each."""
         if self._settings.method == "sample":
             return [[number] for number in chosen]
@@ -107,7 +107,7 @@ class SentenceSearch:
 
     def _searched(
         self,
-        lines: Sequence[Line],
+        lines: Sequence[SearchedLine],
         settings: SearchSettings,
         progress: OnCount | None = None,
         first_number: int = 0,
@@ -123,7 +123,7 @@ class SentenceSearch:
             for line, source, one in zip(lines, sources, translations, strict=True)
         ]
 
-    def _chosen(self, line: Line, source: Sequence[int], translation: Translation) -> _Found:
+    def _chosen(self, line: SearchedLine, source: Sequence[int], translation: Translation) -> _Found:
         """Return the first hypothesis that lacks nothing and does not loop, else the first of all."""
         outputs = [self._received(line, source, output) for output in translation.hypotheses]
         if not outputs:
@@ -136,14 +136,14 @@ class SentenceSearch:
             best, note=translation.note, alternatives=tuple(o for o in others if o != best.carried.text)
         )
 
-    def _received(self, line: Line, source: Sequence[int], output: Output) -> _Found:
+    def _received(self, line: SearchedLine, source: Sequence[int], output: Output) -> _Found:
         carried = line.received(output.text, self._glossary, self._language)
         mean = output.log_probability / (len(output.tokens) + 1)
         unknown = self.translator.source_tokenizer.unk_id
         known = 1 - source.count(unknown) / len(source)
         return _Found(carried, mean / max(known, 0.1), loops(output.tokens, source))
 
-    def _mended(self, lines: Sequence[Line], found: list[_Found]) -> list[_Found]:
+    def _mended(self, lines: Sequence[SearchedLine], found: list[_Found]) -> list[_Found]:
         """Search again what loops or lacks something; translate in parts what still lacks something."""
         found = list(found)
         again = [number for number, one in enumerate(found) if one.looping]
@@ -169,7 +169,7 @@ class SentenceSearch:
                 found[number] = one
         return found
 
-    def _substitute(self, lines: Sequence[Line], found: list[_Found]) -> None:
+    def _substitute(self, lines: Sequence[SearchedLine], found: list[_Found]) -> None:
         """Search again what lacks a term, with placeholders that stand for the terms."""
         pairs = [
             (number, line)
@@ -184,7 +184,7 @@ class SentenceSearch:
             if one.good:
                 found[number] = replace(one, alternatives=())
 
-    def _forced(self, lines: Sequence[Line]) -> list[_Found | None]:
+    def _forced(self, lines: Sequence[SearchedLine]) -> list[_Found | None]:
         """Search for outputs that contain all that is required; None where that cannot be asked for."""
         tokenizer = self.translator.target_tokenizer
         phrases = [required(line, tokenizer) for line in lines]
@@ -203,7 +203,7 @@ class SentenceSearch:
             found[number] = one
         return found
 
-    def _in_parts(self, lines: Sequence[Line], lacking: Sequence[_Found]) -> list[_Found]:
+    def _in_parts(self, lines: Sequence[SearchedLine], lacking: Sequence[_Found]) -> list[_Found]:
         """Translate what stands between the placeholders and terms of each line."""
         split = [fragments(line) for line in lines]
         flat = [part.core for parts in split for part in parts if part.set_as is None]
@@ -231,7 +231,7 @@ class SentenceSearch:
             )
         return results
 
-    def _result(self, line: Line, found: _Found | None) -> SentenceTranslation:
+    def _result(self, line: SearchedLine, found: _Found | None) -> SentenceTranslation:
         if found is None:
             return SentenceTranslation(line.unit.text, line.unit.text, searched=False)
         carried = found.carried
@@ -258,7 +258,7 @@ class SentenceSearch:
             warnings=(*notes, *([LOOP] if found.looping else [])),
         )
 
-    def _terms(self, line: Line, text: str) -> tuple[PlacedTerm, ...]:
+    def _terms(self, line: SearchedLine, text: str) -> tuple[PlacedTerm, ...]:
         if not self._glossary or not line.matches:
             return ()
         places = self._glossary.placed(line.matches, text)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from multihead_documents.splice import Span
 from numpy.typing import NDArray
 
-from multihead.tasks.translation.texts.carrying import Line
+from multihead.tasks.translation.texts.carrying import SearchedLine
+from multihead.tasks.translation.texts.text_layout import Span
 from multihead.text.lexicon import WORD
 
 Floats = NDArray[np.float64]
@@ -27,7 +27,7 @@ class Weights(NamedTuple):
     columns: list[Span]
 
 
-def zones(text: str, line: Line) -> list[Span]:
+def zones(text: str, line: SearchedLine) -> list[Span]:
     """Return the places of a line's placeholders in its translation: no tag goes inside one."""
     spans = [span for _, span in line.table.entries] + list(line.table.left)
     found: list[Span] = []
@@ -56,6 +56,11 @@ def proportional(sentence: str, text: str) -> Weights:
 
 def _words(text: str) -> list[Span]:
     return [Span(*found.span()) for found in WORD.finditer(text)]
+
+
+def as_wholes(sentence: str, text: str) -> Weights:
+    """Return weights for a sentence or a translation without words: both count as one word."""
+    return Weights(np.ones((1, 1)), [Span(0, len(text))], [Span(0, len(sentence))])
 
 
 def merged(weights: Weights, zones: Sequence[Span]) -> Weights:

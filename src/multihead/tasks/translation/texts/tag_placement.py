@@ -8,12 +8,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from multihead_documents.markup import Markup, Piece, Tag, carried, repaired
 
+from multihead.markup import Markup, Piece, Tag
 from multihead.tasks.translation.lines.line_translator import LineTranslator
-from multihead.tasks.translation.texts.carrying import Line
-from multihead.tasks.translation.texts.tag_alignment import Floats, Weights, merged, proportional, zones
-from multihead.tasks.translation.texts.text_layout import Unit
+from multihead.tasks.translation.texts.carrying import SearchedLine
+from multihead.tasks.translation.texts.tag_alignment import (
+    Floats,
+    Weights,
+    as_wholes,
+    merged,
+    proportional,
+    zones,
+)
+from multihead.tasks.translation.texts.text_layout import SentenceUnit
 from multihead.text.lexicon import Lexicon
 
 BATCH = 32
@@ -23,7 +30,7 @@ SHARE = 0.55
 
 
 def placed(
-    lines: Sequence[Line], texts: Sequence[str], translator: LineTranslator, lexicon: Lexicon
+    lines: Sequence[SearchedLine], texts: Sequence[str], translator: LineTranslator, lexicon: Lexicon
 ) -> list[Markup]:
     """Return each translation with the tags of its line.
 
@@ -48,7 +55,7 @@ def placed(
     return found
 
 
-def with_tags(unit: Unit, text: str, weights: Weights) -> Markup:
+def with_tags(unit: SentenceUnit, text: str, weights: Weights) -> Markup:
     """Return a translation with the tags of its sentence.
 
     Args:
@@ -56,11 +63,10 @@ def with_tags(unit: Unit, text: str, weights: Weights) -> Markup:
         text: its translation.
         weights: attention between their words.
     """
-    source = _source(unit)
     if text == unit.text:  # a number or a name, copied
-        return repaired(source, source)
+        return _source(unit)
     if not weights.rows or not weights.columns:
-        return carried(source, text)
+        weights = as_wholes(unit.text, text)
     nodes = _tree(unit)
     _place(nodes, unit, weights, 0, len(weights.rows))
     spaced = {
@@ -80,7 +86,7 @@ def with_tags(unit: Unit, text: str, weights: Weights) -> Markup:
         pieces += [before, tag]
         if tag in spaced and text[end - 1 : end].isspace():
             owed = text[end - 1]  # behind the tags that close here too
-    return repaired(source, Markup.of(*pieces, owed, text[end:]))
+    return Markup.of(*pieces, owed, text[end:])
 
 
 def _apart(text: str, offset: int, width: int) -> bool:
@@ -88,7 +94,7 @@ def _apart(text: str, offset: int, width: int) -> bool:
     return not width and text[offset - 1 : offset].isspace() and text[offset : offset + 1].isspace()
 
 
-def _source(unit: Unit) -> Markup:
+def _source(unit: SentenceUnit) -> Markup:
     pieces: list[Piece] = []
     end = 0
     for offset, tag, width in unit.tags:
@@ -121,7 +127,7 @@ class _Node:
         return self.alone is not None or (whole and not text[self.start : self.end].strip())
 
 
-def _tree(unit: Unit) -> list[_Node]:
+def _tree(unit: SentenceUnit) -> list[_Node]:
     """Return the tags of a sentence as a tree."""
     root = _Node(0, len(unit.text))
     stack = [root]
@@ -140,7 +146,7 @@ def _tree(unit: Unit) -> list[_Node]:
     return root.inside
 
 
-def _place(nodes: list[_Node], unit: Unit, weights: Weights, low: int, high: int) -> None:
+def _place(nodes: list[_Node], unit: SentenceUnit, weights: Weights, low: int, high: int) -> None:
     """Choose the target words of each node among the words ``[low, high)``."""
     taken = np.zeros(high - low, dtype=bool)
     pairs = [node for node in nodes if not node.is_single(unit.text)]
@@ -196,7 +202,7 @@ def _division(node: _Node, weights: Weights, low: int, high: int) -> int:
     return int(np.argmax(sums))
 
 
-def _events(nodes: list[_Node], unit: Unit, text: str, weights: Weights) -> list[tuple[int, Tag]]:
+def _events(nodes: list[_Node], unit: SentenceUnit, text: str, weights: Weights) -> list[tuple[int, Tag]]:
     """Return the tags in the order in which they are written, each with its place in the translation."""
     rows = weights.rows
     found: list[tuple[int, Tag]] = []

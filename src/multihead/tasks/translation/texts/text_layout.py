@@ -4,15 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from multihead_documents.inline import Item, paired
-from multihead_documents.markup import Kind, Markup, Piece, Tag, repaired
-from multihead_documents.splice import Span
-
-from multihead.text.placeholders import find_tags
+from multihead.markup import Kind, Markup, Piece, Tag, nested
+from multihead.text.placeholders import FoundTag, find_tags, partners
 from multihead.text.segmentation import adapted, split
 
 OWN = "text:"
 """Beginning of the ids of tags that were text, such as ``<b>`` in a JSON string."""
+
+
+class Span(NamedTuple):
+    """A place in a text, ``text[start:end]``."""
+
+    start: int
+    end: int
 
 
 class PlacedTag(NamedTuple):
@@ -30,7 +34,7 @@ class PlacedTag(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Unit:
+class SentenceUnit:
     """A sentence to translate.
 
     Attributes:
@@ -43,7 +47,7 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Layout:
+class TextLayout:
     """A text as units and what stands between them: ``rendered`` of the units' own texts is the text.
 
     Attributes:
@@ -53,7 +57,7 @@ class Layout:
     """
 
     source: Markup
-    units: tuple[Unit, ...]
+    units: tuple[SentenceUnit, ...]
     gaps: tuple[tuple[Piece, ...], ...]
 
     def rendered(self, translations: Sequence[Markup], language: str = "") -> Markup:
@@ -69,10 +73,10 @@ class Layout:
             pieces += markup.pieces
             pieces += gap if number == len(self.units) else _adapted(gap, language)
         # Tags are nested in each unit; a pair over several may still cross another one.
-        return restored(repaired(self.source, Markup.of(*pieces)))
+        return restored(nested(Markup.of(*pieces)))
 
 
-def laid_out(text: Markup, language: str = "", *, sentences: bool = True) -> Layout:
+def laid_out(text: Markup, language: str = "", *, sentences: bool = True) -> TextLayout:
     """Return the layout of a text.
 
     Args:
@@ -85,35 +89,27 @@ def laid_out(text: Markup, language: str = "", *, sentences: bool = True) -> Lay
     spans = _sentences(plain, language) if sentences else _lines(plain)
     inner, outer = _assigned(tags, spans)
     units = [
-        Unit(plain[start:end], tuple(PlacedTag(max(0, t.offset - start), t.tag, t.width) for t in inside))
+        SentenceUnit(
+            plain[start:end], tuple(PlacedTag(max(0, t.offset - start), t.tag, t.width) for t in inside)
+        )
         for (start, end), inside in zip(spans, inner, strict=True)
     ]
     edges = [0, *(edge for span in spans for edge in span), len(plain)]
     gaps = [_gap(plain, edges[2 * number], edges[2 * number + 1], own) for number, own in enumerate(outer)]
-    return Layout(source, tuple(units), tuple(gaps))
+    return TextLayout(source, tuple(units), tuple(gaps))
 
 
 def with_tags(text: Markup) -> Markup:
     """Return markup in which what its plain parts spell as tags are tags too; see ``restored``."""
     if not any(isinstance(piece, str) and "<" in piece for piece in text.pieces):
         return text
-    items: list[Item] = []
+    pieces: list[Piece | _SpelledTag] = []
     for piece in text.pieces:
-        if isinstance(piece, str):
-            items += _items(piece)
-        else:
-            items.append(Item(piece, Span(0, 0)))
-    own = [
-        number for number, item in enumerate(items) if isinstance(item.piece, Tag) and item.piece.key == OWN
-    ]
-    pairs = iter(paired([items[number] for number in own]))
-    for number in own:
-        tag, span = next(pairs)
-        assert isinstance(tag, Tag)
-        items[number] = Item(tag.renamed(OWN + tag.id, tag.kind), span)
-    pieces = [item.piece for item in items]
+        pieces += _spelled_tags(piece) if isinstance(piece, str) else [piece]
+    spelled = [piece for piece in pieces if isinstance(piece, _SpelledTag)]
+    tags = iter(_paired(spelled))
+    found = Markup.of(*(next(tags) if isinstance(piece, _SpelledTag) else piece for piece in pieces))
     # A pair of the text around half a pair of the document cannot be kept together.
-    found = Markup.of(*pieces)
     return found if _nests(found) else text
 
 
@@ -127,20 +123,34 @@ def restored(text: Markup) -> Markup:
     )
 
 
-def _items(text: str) -> list[Item]:
-    items, end = [], 0
-    for span in find_tags(text):
-        if span.start > end:
-            items.append(Item(text[end : span.start], Span(end, span.start)))
-        kind: Kind = "close" if span.closing else "alone" if span.alone else "open"
-        beside = text[max(0, span.start - 1) : span.start], text[span.end : span.end + 1]
-        glued = span.name == "br" and all(letter and not letter.isspace() for letter in beside)
-        tag = Tag("", kind, span.name, span.text, " " if glued else "", OWN)
-        items.append(Item(tag, Span(span.start, span.end)))
-        end = span.end
-    if end < len(text):
-        items.append(Item(text[end:], Span(end, len(text))))
-    return items
+class _SpelledTag(NamedTuple):
+    tag: FoundTag
+    text: str
+    """Its plain-text equivalent."""
+
+
+def _spelled_tags(text: str) -> list[Piece | _SpelledTag]:
+    """Return a plain text as texts and the tags that it spells."""
+    pieces: list[Piece | _SpelledTag] = []
+    end = 0
+    for tag in find_tags(text):
+        beside = text[max(0, tag.start - 1) : tag.start], text[tag.end : tag.end + 1]
+        glued = tag.name == "br" and all(letter and not letter.isspace() for letter in beside)
+        pieces += [text[end : tag.start], _SpelledTag(tag, " " if glued else "")]
+        end = tag.end
+    return [*pieces, text[end:]]
+
+
+def _paired(spelled: Sequence[_SpelledTag]) -> list[Tag]:
+    """Return spelled tags with the ids of pairs and single tags; what has no partner is single."""
+    closing = partners((tag.name, tag.closing) if not tag.alone else None for tag, _ in spelled)
+    opening = {end: start for start, end in closing.items()}
+    tags: list[Tag] = []
+    for number, (tag, text) in enumerate(spelled):
+        kind: Kind = "open" if number in closing else "close" if number in opening else "alone"
+        name = f"{OWN}{opening.get(number, number)}"
+        tags.append(Tag(name, kind, text, tag.text))
+    return tags
 
 
 def _nests(text: Markup) -> bool:

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from multihead_documents.markup import Markup
-
+from multihead.markup import Markup
 from multihead.tasks.translation.texts.confidence import LOW
 from multihead.text.terms import Term
 

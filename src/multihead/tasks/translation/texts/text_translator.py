@@ -6,21 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
-from multihead_documents.markup import Markup
-
 from multihead import run
 from multihead.errors import UserError
+from multihead.markup import Markup
 from multihead.recipe.settings import SearchSettings
 from multihead.run import manifest
 from multihead.run.names import FURTHER
 from multihead.run.search_record import SearchRecord
 from multihead.system.progress import OnCount
 from multihead.tasks.translation.lines.line_translator import LineTranslator
-from multihead.tasks.translation.texts.carrying import Words, line
+from multihead.tasks.translation.texts.carrying import WordSpelling, line
 from multihead.tasks.translation.texts.confidence import Calibration
 from multihead.tasks.translation.texts.sentence_search import SentenceSearch
 from multihead.tasks.translation.texts.tag_placement import placed
-from multihead.tasks.translation.texts.text_layout import Layout, laid_out
+from multihead.tasks.translation.texts.text_layout import TextLayout, laid_out
 from multihead.tasks.translation.texts.text_results import SentenceTranslation, TextTranslation
 from multihead.text.casing import Casing
 from multihead.text.lexicon import Lexicon
@@ -165,7 +164,7 @@ class TextTranslator:
         result has each tag of its source once, and pairs are nested.
         """
         layouts = [laid_out(text, self.source_language, sentences=sentences) for text in texts]
-        spelt = Words(self.casing, self.spelling)
+        spelt = WordSpelling(self.casing, self.spelling)
         lines = [
             replace(line(unit, self._carried, glossary, spelt, self.changed), bare=bare)
             for layout in layouts
@@ -196,7 +195,7 @@ class TextTranslator:
     def _result(
         self,
         text: Markup,
-        layout: Layout,
+        layout: TextLayout,
         markups: Sequence[Markup],
         sentences: Sequence[SentenceTranslation],
     ) -> TextTranslation:

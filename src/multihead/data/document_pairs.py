@@ -1,0 +1,79 @@
+"""Pairs of bilingual documents and of subtitles as training pairs."""
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from multihead.documents.bilingual import read_pairs, subtitle_pairs
+from multihead.documents.library import Markup, Tag
+from multihead.text.symbols import PAIRS, PLACEHOLDERS, STANDALONE, escape
+
+Pair = tuple[str, str]
+
+
+def document_pairs(
+    source: Path,
+    target: Path | None = None,
+    *,
+    languages: tuple[str | None, str | None],
+    kind: str,
+    symbols: Collection[str] | None,
+) -> Iterator[Pair]:
+    """Yield the pairs of a document as text.
+
+    Args:
+        source: a bilingual document, or subtitles.
+        target: subtitles in the other language.
+        languages: to read from a bilingual document.
+        kind: its format.
+        symbols: those for inline markup, which is left out if None.
+
+    Raises:
+        UserError: a file is missing, malformed, of another format, or has no pair of these languages.
+    """
+    pairs = subtitle_pairs(source, target) if target else read_pairs(source, *languages, kind=kind)
+    for one, other, _ in pairs:
+        yield _plain(one, other) if symbols is None else _marked(one, other, symbols)
+
+
+def _plain(source: Markup, target: Markup) -> Pair:
+    return _one_line(source.text), _one_line(target.text)
+
+
+def _marked(source: Markup, target: Markup, symbols: Collection[str]) -> Pair:
+    """Return a pair with symbols in the places of the tags that both sides have."""
+    names = _names(source, target, symbols)
+    first, second = (
+        "".join(
+            escape(_one_line(piece))
+            if isinstance(piece, str)
+            else names.get(_key(piece)) or escape(_one_line(piece.text))
+            for piece in side.pieces
+        )
+        for side in (source, target)
+    )
+    return first, second
+
+
+def _key(tag: Tag) -> tuple[str, str]:
+    return tag.id, tag.kind
+
+
+def _names(source: Markup, target: Markup, symbols: Collection[str]) -> dict[tuple[str, str], str]:
+    """Return a symbol for each tag of both sides, in the order of the source, while there are symbols."""
+    pairs = [pair for pair in PAIRS if pair[0] in symbols and pair[1] in symbols][::-1]
+    single = [name for name in (*STANDALONE, *PLACEHOLDERS) if name in symbols][::-1]
+    counts = [[_key(tag) for tag in side.tags] for side in (source, target)]
+    shared = [key for key in counts[0] if counts[0].count(key) == counts[1].count(key) == 1]
+    found: dict[tuple[str, str], str] = {}
+    for name, kind in shared:
+        whole = {(name, "open"), (name, "close")} <= set(shared)
+        if kind == "alone" or not whole:
+            if single:
+                found[name, kind] = single.pop()
+        elif (name, "open") not in found and (name, "close") not in found and pairs:
+            found[name, "open"], found[name, "close"] = pairs.pop()
+    return found
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\r\n", " ").replace("\n", " ").replace("\0", "\ufffd")

@@ -1,0 +1,60 @@
+"""The scripts of examples/ run as they stand, one after the other on one small run."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def run(name: str, folder: Path, *arguments: str) -> str:
+    """Run a script in a folder and return what it printed."""
+    command = [sys.executable, str(EXAMPLES / name), *arguments]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=280, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder in which train.py has run."""
+    place = tmp_path_factory.mktemp("examples")
+    lines = run("train.py", place).strip().split("\n")
+    assert (place / "runs" / "example" / "model.safetensors").exists()
+    assert lines[-1]
+    return place
+
+
+def test_a_search_obeys_a_constraint_of_its_own(folder: Path) -> None:
+    words, _, score = run("search.py", folder).strip().rpartition(" ")
+    assert words
+    assert float(score) < 0
+
+
+def test_the_attention_of_every_token_sums_to_one(folder: Path) -> None:
+    rows = run("attention.py", folder).strip().split("\n")
+    assert rows[-1].startswith("</s>: ")
+    for row in rows:
+        weights = [float(cell.rpartition(" ")[2]) for cell in row.rpartition(": ")[2].split(", ")]
+        assert sum(weights) == pytest.approx(1, abs=0.01 * len(weights))
+
+
+def test_a_document_keeps_its_markup(folder: Path) -> None:
+    lines = run("document.py", folder).split("\n")
+    assert lines[0].startswith("# ")
+    assert lines[0] != "# zweiundvierzig"
+    assert lines[2].startswith("- ")
+    assert lines[3].startswith("- **")
+    assert lines[5].startswith("`code`")
+
+
+def test_a_layer_of_its_own_learns(tmp_path: Path) -> None:
+    losses = [float(line.rpartition(" ")[2]) for line in run("layer.py", tmp_path).strip().split("\n")]
+    assert len(losses) == 3
+    assert losses[-1] < 0.9 * losses[0]

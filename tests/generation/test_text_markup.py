@@ -1,0 +1,59 @@
+"""Markup of texts: pairs of tags stay nested."""
+
+import random
+
+import pytest
+
+from multihead.markup import Markup, Piece, Tag, nested
+from multihead.tasks.translation.texts.tag_alignment import as_wholes
+from multihead.tasks.translation.texts.tag_placement import with_tags
+from multihead.tasks.translation.texts.text_layout import PlacedTag, Unit, laid_out
+
+OPEN, CLOSE = Tag("1", "open"), Tag("1", "close")
+OTHER, OTHER_END = Tag("2", "open"), Tag("2", "close")
+
+
+def test_pieces_of_text_are_merged_and_empty_ones_dropped() -> None:
+    assert Markup.of("a", "", "b", OPEN, "", CLOSE).pieces == ("ab", OPEN, CLOSE)
+
+
+def test_a_crossing_pair_becomes_empty_at_its_first_tag() -> None:
+    crossing = Markup.of(OPEN, "a", OTHER, "b", CLOSE, "c", OTHER_END)
+    assert nested(crossing) == Markup.of(OPEN, "a", OTHER, OTHER_END, "b", CLOSE, "c")
+    turned = Markup.of("a", CLOSE, "b", OPEN)
+    assert nested(turned) == Markup.of("a", OPEN, CLOSE, "b")
+
+
+def test_any_order_of_tags_becomes_nested_and_keeps_the_text() -> None:
+    chance = random.Random(3)
+    for _ in range(499):
+        pieces: list[Piece] = [Tag(str(n), kind) for n in range(3) for kind in ("open", "close")]
+        pieces += ["a", "b", Tag("x", "alone")]
+        chance.shuffle(pieces)
+        found = nested(Markup.of(*pieces))
+        assert sorted(map(repr, found.tags)) == sorted(repr(p) for p in pieces if isinstance(p, Tag))
+        assert found.text == Markup.of(*pieces).text
+        opened: list[str] = []
+        for tag in found.tags:
+            if tag.kind == "open":
+                opened.append(tag.id)
+            elif tag.kind == "close":
+                assert opened.pop() == tag.id
+
+
+@pytest.mark.parametrize(("source", "text"), [("– !", "a b"), ("ab c", "…"), ("ab c", "")])
+def test_tags_are_placed_where_a_side_has_no_words(source: str, text: str) -> None:
+    tags = (PlacedTag(0, OPEN), PlacedTag(len(source), CLOSE))
+    unit = Unit(source, tags)
+    assert with_tags(unit, text, as_wholes("", "")._replace(rows=[], columns=[])) == Markup.of(
+        OPEN, text, CLOSE
+    )
+
+
+def test_spelled_tags_are_paired_by_name_and_the_rest_is_single() -> None:
+    source = laid_out(Markup.of("<b>a <i>c</b> d</i> <br> <B>e</b>")).source
+    kinds = [(tag.raw, tag.kind) for tag in source.tags]
+    assert kinds == [
+        ("<b>", "open"), ("<i>", "alone"), ("</b>", "close"), ("</i>", "alone"), ("<br>", "alone"),
+        ("<B>", "open"), ("</b>", "close"),
+    ]  # fmt: skip
