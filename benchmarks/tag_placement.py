@@ -16,7 +16,7 @@ from pathlib import Path
 
 import tyro
 
-from multihead.markup import Tag
+from multihead.text.markup import Tag
 from multihead.run.environment import environment
 from multihead.tasks.translation.lines import Translator
 from multihead.tasks.translation.texts.carrying import line

@@ -59,6 +59,9 @@ def test_a_corpus_of_documents_and_align_name_it_too(tmp_path: Path) -> None:
 
 
 def test_what_reads_and_translates_lines_imports_without_the_library() -> None:
-    modules = "multihead.tasks.translation.text_methods, multihead.data.pairs, multihead.apps.serve.app, multihead.cli.serve"
+    modules = (
+        "multihead.tasks.translation.text_methods, multihead.data.pairs, "
+        "multihead.apps.serve.app, multihead.cli.serve"
+    )
     program = f"import sys; sys.modules['multihead_documents'] = None; import {modules}"
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from multihead import documents
 from multihead.apps.serve import service
 from multihead.apps.serve.refusal import RefusedError
-from multihead.documents import bilingual, library
+from multihead.data import documents
+from multihead.data.documents import bilingual, library
 from multihead.errors import UserError
 from multihead_documents import DocumentError
 from multihead_documents import open_document as open_with_library

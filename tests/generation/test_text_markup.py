@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from multihead.markup import Markup, Piece, Tag, nested
 from multihead.tasks.translation.texts.tag_alignment import as_wholes
 from multihead.tasks.translation.texts.tag_placement import with_tags
-from multihead.tasks.translation.texts.text_layout import PlacedTag, Unit, laid_out
+from multihead.tasks.translation.texts.text_layout import PlacedTag, SentenceUnit, laid_out
+from multihead.text.markup import Markup, Piece, Tag, nested
 
 OPEN, CLOSE = Tag("1", "open"), Tag("1", "close")
 OTHER, OTHER_END = Tag("2", "open"), Tag("2", "close")
@@ -44,7 +44,7 @@ def test_any_order_of_tags_becomes_nested_and_keeps_the_text() -> None:
 @pytest.mark.parametrize(("source", "text"), [("– !", "a b"), ("ab c", "…"), ("ab c", "")])
 def test_tags_are_placed_where_a_side_has_no_words(source: str, text: str) -> None:
     tags = (PlacedTag(0, OPEN), PlacedTag(len(source), CLOSE))
-    unit = Unit(source, tags)
+    unit = SentenceUnit(source, tags)
     assert with_tags(unit, text, as_wholes("", "")._replace(rows=[], columns=[])) == Markup.of(
         OPEN, text, CLOSE
     )

@@ -7,7 +7,6 @@ import pytest
 from scripted_translator import Script, ScriptedTranslator
 
 from multihead.errors import UserError
-from multihead.markup import Markup, Tag, nested
 from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.tasks.translation.texts.confidence import LOW, Calibration
 from multihead.tasks.translation.texts.sentence_search import UNFAMILIAR
@@ -17,6 +16,7 @@ from multihead.tasks.translation.texts.text_layout import Span, laid_out
 from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text import symbols
 from multihead.text.casing import Casing
+from multihead.text.markup import Markup, Tag, nested
 from multihead.text.placeholders import find_tags
 from multihead.text.spelling import Spelling
 from multihead.text.symbols import PLACEHOLDERS

@@ -129,7 +129,8 @@ def parse(kind: type[T], words: Sequence[str], command: str, *, keys: Callable[[
     Raises:
         UserError: an unknown option, with the closest one; a value that is missing, superfluous or invalid.
     """
-    known = {spelling: argument for argument in arguments_of(kind) for spelling in argument.spellings}
+    arguments = arguments_of(kind)  # type: ignore[arg-type]  # a type is hashable
+    known = {spelling: argument for argument in arguments for spelling in argument.spellings}
     values: dict[str, Any] = {}
     free: list[str] = []
     rest = list(words)

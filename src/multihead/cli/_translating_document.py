@@ -16,7 +16,7 @@ from multihead.apps.documents.translating_documents import (
 from multihead.apps.documents.translating_folders import SELDOM, planned
 from multihead.cli import _console
 from multihead.cli._counting import counted
-from multihead.documents.library import best_language, open_document
+from multihead.data.documents.library import best_language, open_document
 from multihead.errors import UserError
 from multihead.tasks.translation.texts.text_translator import TextTranslator
 

@@ -25,7 +25,7 @@ from multihead.apps.documents.finished_documents import has_changed
 from multihead.cli import _console, _options
 from multihead.cli._writing import in_blocks, same_file, write
 from multihead.data.cleaning.sample import doubts
-from multihead.documents.library import languages_match, tmx_lines
+from multihead.data.documents.library import languages_match, tmx_lines
 from multihead.errors import UserError
 from multihead.system.terminal import escape_unprintable
 from multihead.text.languages import canonical

@@ -39,7 +39,7 @@ from multihead.apps.serve.service import ServedDirection, Service
 from multihead.cli import _console, _options
 from multihead.cli._effect import SEARCH_OF_THE_BEST
 from multihead.cli._searching import Precision, search_settings
-from multihead.documents import about_documents, is_installed
+from multihead.data.documents import about_documents, is_installed
 from multihead.errors import UserError
 from multihead.system import memory
 from multihead.tasks.translation.lines.loading import load_translator

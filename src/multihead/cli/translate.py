@@ -33,7 +33,6 @@ from itertools import islice, repeat
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from multihead import documents
 from multihead.cli import _console, _directions, _options
 from multihead.cli._effect import refuse_options
 from multihead.cli._parts import join_parts, open_parts, translate_part
@@ -41,6 +40,7 @@ from multihead.cli._ray import translate_on_ray
 from multihead.cli._searching import Precision, search_settings
 from multihead.cli._translating_lines import ByLine, BySentence
 from multihead.cli._writing import same_file, write
+from multihead.data import documents
 from multihead.errors import UserError
 from multihead.recipe.settings import SearchSettings
 from multihead.run.names import MODEL, RECIPE, WEIGHTS
@@ -204,7 +204,7 @@ def _no_run_folder(name: str) -> UserError:
     """Return the error for an argument that is neither a run folder nor a document."""
     if not (Path(name).exists() or documents.is_installed()):
         return UserError("no such run folder", place=name, remedy="Check the path.")
-    library = documents.about_documents("multihead.documents.library", name)
+    library = documents.about_documents("multihead.data.documents.library", name)
     kinds = f"Documents end in {', '.join(library.BY_ENDING)}"
     if not Path(name).exists():
         return UserError(
@@ -234,7 +234,7 @@ def _refuse_without_effect(options: Options, document: Path | None, search: Sear
 
 
 def _is_more_than_lines(path: Path) -> bool:
-    library = documents.about_documents("multihead.documents.library", path)
+    library = documents.about_documents("multihead.data.documents.library", path)
     lines = {".txt", ".md", *library.TABLES}
     return path.suffix.lower() in set(library.BY_ENDING) - lines
 

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from multihead.documents.bilingual import read_pairs, subtitle_pairs
-from multihead.documents.library import Markup, Tag
+from multihead.data.documents.bilingual import read_pairs, subtitle_pairs
+from multihead.data.documents.library import Markup, Tag
 from multihead.text.symbols import PAIRS, PLACEHOLDERS, STANDALONE, escape
 
 Pair = tuple[str, str]

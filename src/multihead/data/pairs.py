@@ -6,7 +6,7 @@ left out otherwise.
 
 from collections.abc import Collection, Iterator, Sequence
 
-from multihead.documents import about_documents
+from multihead.data.documents import about_documents
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings
 from multihead.system.addresses import located

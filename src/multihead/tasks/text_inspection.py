@@ -8,7 +8,14 @@ from torch import nn
 
 from multihead.inspect import heatmap
 from multihead.inspect.maps import Alignment, align_self
-from multihead.inspect.page import HtmlPage, PageOptions, SequenceExploration, as_json, explore_text, make_page
+from multihead.inspect.page import (
+    HtmlPage,
+    PageOptions,
+    SequenceExploration,
+    as_json,
+    explore_text,
+    make_page,
+)
 from multihead.inspect.page.packing import Json
 from multihead.inspect.text_inspection import TextInspection
 from multihead.tasks.inspection import Inspection, InspectionRequest

@@ -191,7 +191,7 @@ def _pairs(spans: Sequence[PlaceholderSpan]) -> dict[int, int]:
     return partners(map(_name, spans))
 
 
-def _name(span: Span) -> tuple[str, bool] | None:
+def _name(span: PlaceholderSpan) -> tuple[str, bool] | None:
     """Return the name of a tag that has a partner, and whether it closes; None for all else."""
     tag = _TAG.match(span.text) if span.kind == "tag" else None
     if tag is None or not tag["name"] or span.text.endswith("/>") or tag["name"].lower() in _VOID:

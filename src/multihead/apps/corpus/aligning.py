@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from multihead.documents.bilingual import subtitle_pairs
-from multihead.documents.library import Document, Markup, Segment, faults, format_of, open_document
+from multihead.data.documents.bilingual import subtitle_pairs
+from multihead.data.documents.library import Document, Markup, Segment, faults, format_of, open_document
 from multihead.errors import UserError
 from multihead.text.length_alignment import PARAGRAPHS, aligned, paths
 from multihead.text.segmentation import split

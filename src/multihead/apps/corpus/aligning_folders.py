@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from multihead.documents.library import BY_ENDING, languages_match
+from multihead.data.documents.library import BY_ENDING, languages_match
 from multihead.errors import UserError
 from multihead.text.languages import is_language
 

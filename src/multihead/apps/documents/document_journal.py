@@ -12,10 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Self
 
-from multihead.documents.library import Markup, Tag
+from multihead.data.documents.library import Markup, Tag
 from multihead.errors import UserError
-from multihead.markup import Markup as TextMarkup
 from multihead.system import disk
+from multihead.text.markup import Markup as TextMarkup
 
 FORMAT = 1
 

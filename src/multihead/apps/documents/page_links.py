@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from multihead.documents.library import BY_ENDING, defined, links_beyond, referred
+from multihead.data.documents.library import BY_ENDING, defined, links_beyond, referred
 
 MOST = 8 << 20
 """Bytes that are read of a page."""

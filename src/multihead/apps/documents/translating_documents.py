@@ -10,7 +10,7 @@ from typing import Any
 
 from multihead.apps.documents.document_journal import Journal, read, spelled
 from multihead.apps.documents.translation_memory import TranslationMemory
-from multihead.documents.library import (
+from multihead.data.documents.library import (
     Document,
     Segment,
     Translation,

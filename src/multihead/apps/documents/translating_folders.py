@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from multihead.apps.documents.translating_documents import default_output
-from multihead.documents.library import BY_ENDING
+from multihead.data.documents.library import BY_ENDING
 from multihead.errors import UserError
 
 

@@ -4,7 +4,7 @@ import importlib
 from pathlib import Path
 from typing import NamedTuple
 
-from multihead.documents.library import Markup, Tag, faults
+from multihead.data.documents.library import Markup, Tag, faults
 
 Shape = tuple[str, ...]
 """Text and tags of a segment; a tag by its kind and the number of its id in order."""
@@ -38,7 +38,7 @@ class TranslationMemory:
 
     def __init__(self, path: Path | str, source: str | None, target: str | None) -> None:
         # Translation without a memory does without the readers, which take a tenth of a second to import.
-        read_pairs = importlib.import_module("multihead.documents.bilingual").read_pairs
+        read_pairs = importlib.import_module("multihead.data.documents.bilingual").read_pairs
         self._pairs = {_shape(pair.source): pair for pair in read_pairs(path, source or None, target or None)}
 
     def __len__(self) -> int:

@@ -15,7 +15,7 @@ from multihead.apps.serve.queued import Ticket
 from multihead.apps.serve.refusal import RefusedError
 from multihead.apps.serve.request import language, one_text, parse_request, refuse_unknown
 from multihead.apps.serve.service import ServedDirection, detected, for_request
-from multihead.documents import about_documents
+from multihead.data.documents import about_documents
 from multihead.errors import UserError
 from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text import identify
@@ -218,7 +218,7 @@ class LibreTranslate:
 
 def _endings() -> set[str]:
     """Return the extensions of documents that are translated."""
-    library = about_documents("multihead.documents.library", "/translate_file")
+    library = about_documents("multihead.data.documents.library", "/translate_file")
     endings: set[str] = set(library.BY_ENDING) - library.TABLES
     return endings
 

@@ -11,7 +11,7 @@ from multihead.apps.serve.fair_queue import BusyError, DeadlineError, FairQueue
 from multihead.apps.serve.queued import QueuedTranslator, Ticket
 from multihead.apps.serve.refusal import RefusedError
 from multihead.apps.serve.request import Format
-from multihead.documents import about_documents, is_installed, not_installed
+from multihead.data.documents import about_documents, is_installed, not_installed
 from multihead.errors import UserError
 from multihead.recipe.settings import SearchSettings
 from multihead.tasks.translation.texts.text_results import SentenceTranslation, TextTranslation
@@ -222,7 +222,7 @@ def _html(
     text: str, translator: TextTranslator, settings: SearchSettings, options: Options
 ) -> TranslatedText:
     """Translate the text of an HTML fragment or page; everything else stays as it is."""
-    library = about_documents("multihead.documents.library", "HTML")
+    library = about_documents("multihead.data.documents.library", "HTML")
     page = library.html_fragment(text)
     found = translator.translate_markup(
         [library.to_translate(segment.source) for segment in page.segments],

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from multihead.markup import Markup, Piece, Tag
 from multihead.tasks.translation.lines.line_translator import LineTranslator
 from multihead.tasks.translation.texts.carrying import SearchedLine
 from multihead.tasks.translation.texts.tag_alignment import (
@@ -22,6 +21,7 @@ from multihead.tasks.translation.texts.tag_alignment import (
 )
 from multihead.tasks.translation.texts.text_layout import SentenceUnit
 from multihead.text.lexicon import Lexicon
+from multihead.text.markup import Markup, Piece, Tag
 
 BATCH = 32
 """Sentences whose attention is recorded together."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from multihead.markup import Kind, Markup, Piece, Tag, nested
+from multihead.text.markup import Kind, Markup, Piece, Tag, nested
 from multihead.text.placeholders import FoundTag, find_tags, partners
 from multihead.text.segmentation import adapted, split
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from multihead.markup import Markup
 from multihead.tasks.translation.texts.confidence import LOW
+from multihead.text.markup import Markup
 from multihead.text.terms import Term
 
 

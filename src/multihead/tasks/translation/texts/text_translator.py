@@ -8,7 +8,6 @@ from typing import Self
 
 from multihead import run
 from multihead.errors import UserError
-from multihead.markup import Markup
 from multihead.recipe.settings import SearchSettings
 from multihead.run import manifest
 from multihead.run.names import FURTHER
@@ -23,6 +22,7 @@ from multihead.tasks.translation.texts.text_layout import TextLayout, laid_out
 from multihead.tasks.translation.texts.text_results import SentenceTranslation, TextTranslation
 from multihead.text.casing import Casing
 from multihead.text.lexicon import Lexicon
+from multihead.text.markup import Markup
 from multihead.text.spelling import Spelling
 from multihead.text.symbols import PLACEHOLDERS
 from multihead.text.terms import Glossary

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import multihead_documents
-from multihead import markup
 from multihead.errors import UserError
+from multihead.text import markup
 from multihead.text.encodings import likely
 from multihead_documents import (
     BY_ENDING,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from multihead.documents.library import user_errors
+from multihead.data.documents.library import user_errors
 from multihead_documents import parallel
 from multihead_documents import subtitle_pairs as subtitles
 from multihead_documents.parallel import Pair
