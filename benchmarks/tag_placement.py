@@ -19,7 +19,7 @@ import tyro
 from multihead.text.markup import Tag
 from multihead.run.environment import environment
 from multihead.tasks.translation.lines import Translator
-from multihead.tasks.translation.texts.carrying import line
+from multihead.tasks.translation.texts.protected_line import line
 from multihead.tasks.translation.texts.tag_placement import placed
 from multihead.tasks.translation.texts.text_layout import PlacedTag, SentenceUnit
 from multihead.text.lexicon import Lexicon

@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 from multihead.nn.description import WindowSpec
-from multihead.nn.window import band, window_attention
+from multihead.nn.parts.window import band, window_attention
 from multihead.run.environment import environment
 from multihead.system.gpu import kernel
 

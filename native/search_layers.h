@@ -203,7 +203,7 @@ static void encode_cells(float* x, const EncoderLayer& layer, const LayerShape& 
 
 // --- the decoder -------------------------------------------------------------------------------------
 
-// recurrent: the first sublayer is an SSRU (src/multihead/nn/ssru.py) in the place of self-attention. Then qkv is W and
+// recurrent: the first sublayer is an SSRU (src/multihead/nn/parts/ssru.py) in the place of self-attention. Then qkv is W and
 // W_f side by side, and self_out is not used.
 struct DecoderLayer {
     Linear qkv, self_out, query, source_out, first, second;

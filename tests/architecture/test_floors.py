@@ -77,7 +77,8 @@ LOOKERS = {
     "tasks/translation/lines/native_translator.py",
     "text/identify.py",  # optional: the model that identifies languages
     "text/published.py",  # optional: tokenisers that a published figure was made with
-    "training/several.py",  # optional: FSDP2, which takes as long to import as everything else
+    # optional: FSDP2, which takes as long to import as everything else
+    "training/distributed/data_parallel.py",
     "workflows/observers.py",
     "workflows/progress_display.py",
 }

@@ -26,10 +26,10 @@ from multihead.models.transformer import Transformer
 from multihead.nn import DotProductAttention, FeedForward, MultiHeadAttention, PostNorm, PreNorm
 from multihead.nn.feed_forward import ACTIVATIONS
 from multihead.nn.modules import LayerNorm, Linear
+from multihead.nn.parts.ssru import SSRU
 from multihead.nn.positions import SinusoidalPositions
 from multihead.nn.residual import Sublayer
 from multihead.nn.score_functions import DotScore, ScoreFunction
-from multihead.nn.ssru import SSRU
 from multihead.search.beam import beam
 from multihead.search.request import LengthLimits
 from multihead.system import native

@@ -17,7 +17,7 @@ from multihead.apps.export import comparison, manifest, onnx
 from multihead.apps.export.onnx import exporting, graphs, layers
 from multihead.cli import main
 from multihead.errors import UserError
-from multihead.nn import ssru
+from multihead.nn.parts import ssru
 from multihead.tasks.translation.lines import Translator
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="the extra `export` is not installed")

@@ -6,7 +6,7 @@ import pytest
 from multihead.errors import UserError
 from multihead.tasks.translation.texts.calibration import calibration_error, fit
 from multihead.tasks.translation.texts.confidence import NAME, Calibration
-from multihead.tasks.translation.texts.loops import loops, repeats
+from multihead.tasks.translation.texts.repetition import loops, repeats
 
 
 def test_a_calibration_recovers_a_monotone_relation_and_reports_a_small_error() -> None:

@@ -10,8 +10,8 @@ pytest.importorskip("scipy", reason="the extra [detect] is not installed")
 
 from multihead.batch import SceneBatch
 from multihead.models import conv_detector, detr
-from multihead.nn.boxes import edges
-from multihead.nn.set_loss import set_loss
+from multihead.nn.parts.boxes import edges
+from multihead.nn.parts.set_loss import set_loss
 from multihead.tasks.detection.objects import GeneratedScenes, SceneBatches
 from multihead.tasks.detection.scenes import SceneMaker, ShapeStencils
 

@@ -20,7 +20,7 @@ from multihead.apps.huggingface.foreign import llama, mistral, mixtral
 from multihead.batch import Source, TextBatch
 from multihead.models import mixtral as experts
 from multihead.models.llama import Llama, Settings
-from multihead.nn.mixture_of_experts import MixtureOfExperts, balances
+from multihead.nn.parts.mixture_of_experts import MixtureOfExperts, balances
 
 V, CONTEXT, B, N = 37, 13, 3, 11
 SIZES: dict[str, Any] = {

@@ -11,10 +11,10 @@ from multihead import recipe as recipes
 from multihead.batch import Input, Source
 from multihead.models import bert, bert_classifier, gpt, vit
 from multihead.nn import MultiHeadAttention
-from multihead.nn.bands import CausalAttention
-from multihead.nn.linformer import LinformerAttention
-from multihead.nn.reversible import ChunkedFeedForward, ReversibleStack
-from multihead.nn.window import WindowAttention
+from multihead.nn.parts.bands import CausalAttention
+from multihead.nn.parts.linformer import LinformerAttention
+from multihead.nn.parts.reversible import ChunkedFeedForward, ReversibleStack
+from multihead.nn.parts.window import WindowAttention
 
 V, N = 31, 43
 SIZES: dict[str, Any] = {"vocab_size": V, "d_model": 12, "num_layers": 3, "num_heads": 3}

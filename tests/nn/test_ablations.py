@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from multihead.nn.ablations import NoNorm, NoResidual, PostBatchNorm
+from multihead.nn.parts.ablations import NoNorm, NoResidual, PostBatchNorm
 
 B, N, D = 5, 7, 11
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from multihead.nn.boxes import edges, overlaps
+from multihead.nn.parts.boxes import edges, overlaps
 
 
 def test_edges_by_hand() -> None:

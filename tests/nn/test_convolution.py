@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
-from multihead.nn.convolution import GatedConvolution, scaled_linear
+from multihead.nn.parts.convolution import GatedConvolution, scaled_linear
 
 B, N, D = 3, 11, 7
 

@@ -9,12 +9,12 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from multihead.nn import MultiHeadAttention, attention, masks
-from multihead.nn.bands import CausalAttention
 from multihead.nn.kernels.hashed_attention import ITSELF
-from multihead.nn.linear_attention import LinearAttention, feature_map
-from multihead.nn.linformer import LinformerAttention, Projections, SequenceProjection
-from multihead.nn.longformer import LongformerAttention
-from multihead.nn.reformer import LSHAttention, ReformerAttention, buckets_for
+from multihead.nn.parts.bands import CausalAttention
+from multihead.nn.parts.linear_attention import LinearAttention, feature_map
+from multihead.nn.parts.linformer import LinformerAttention, Projections, SequenceProjection
+from multihead.nn.parts.longformer import LongformerAttention
+from multihead.nn.parts.reformer import LSHAttention, ReformerAttention, buckets_for
 
 B, H, D_K, D_V = 2, 3, 5, 7
 
@@ -169,8 +169,8 @@ def test_all_scores_at_once_are_the_rounds_of_chunks(
     def never(*given: object) -> None:
         called.append(n)
 
-    monkeypatch.setattr("multihead.nn.reformer.FASTER_AT_ONCE", 0.0)
-    monkeypatch.setattr("multihead.nn.reformer.attend_at_once", never)
+    monkeypatch.setattr("multihead.nn.parts.reformer.FASTER_AT_ONCE", 0.0)
+    monkeypatch.setattr("multihead.nn.parts.reformer.attend_at_once", never)
     agree(at_once[:, :, :real], part(q, q, v, mask)[:, :, :real], [q, v])
     assert not called
 

@@ -12,8 +12,8 @@ from transformers.models.mixtral.modeling_mixtral import load_balancing_loss_fun
 
 from multihead.nn.description import FeedForwardSpec, UndescribedError, describe
 from multihead.nn.feed_forward import FeedForward
-from multihead.nn.gated_feed_forward import GatedFeedForward
-from multihead.nn.mixture_of_experts import MixtureOfExperts, balance_loss, balances, top
+from multihead.nn.parts.gated_feed_forward import GatedFeedForward
+from multihead.nn.parts.mixture_of_experts import MixtureOfExperts, balance_loss, balances, top
 
 D = 7
 

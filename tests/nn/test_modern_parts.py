@@ -12,11 +12,11 @@ from transformers.models.llama.configuration_llama import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaMLP, LlamaRMSNorm
 
 from multihead.nn import MultiHeadAttention
-from multihead.nn.gated_feed_forward import GatedFeedForward
 from multihead.nn.modules import RMSNorm, set_epsilon
-from multihead.nn.relative_scores import LinearBiases, QueryKeyNorm, RelativePositions, offsets, slopes
+from multihead.nn.parts.gated_feed_forward import GatedFeedForward
+from multihead.nn.parts.relative_scores import LinearBiases, QueryKeyNorm, RelativePositions, offsets, slopes
+from multihead.nn.parts.rotary import HalfRotaryPositions, RotaryPositions
 from multihead.nn.residual import PreRMSNorm
-from multihead.nn.rotary import HalfRotaryPositions, RotaryPositions
 from multihead.nn.score_functions import ScoreFunction
 
 B, H, Q, K, D, D_V = 2, 3, 5, 7, 11, 13

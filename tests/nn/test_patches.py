@@ -5,12 +5,8 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
-from multihead.nn.patch_positions import PatchPositions, resized
-from multihead.nn.patches import (
-    ConvolutionalPatches,
-    LinearPatches,
-    patches_of,
-)
+from multihead.nn.parts.patch_positions import PatchPositions, resized
+from multihead.nn.parts.patches import ConvolutionalPatches, LinearPatches, patches_of
 
 B, C, SIZE, ROWS, COLUMNS, D = 2, 3, 5, 7, 11, 13
 

@@ -3,7 +3,7 @@
 import torch
 
 from multihead.nn import MultiHeadAttention
-from multihead.nn.positioned_attention import PositionedAttention, grid_places, sinusoids_2d
+from multihead.nn.parts.positioned_attention import PositionedAttention, grid_places, sinusoids_2d
 
 B, N, Q, d, H = 2, 7, 3, 24, 3
 

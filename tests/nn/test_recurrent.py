@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.testing import assert_close
 
-from multihead.nn.cells import ELMAN, GRU, LSTM, RecurrentCell
-from multihead.nn.recurrent import BidirectionalStack, RecurrentStack
+from multihead.nn.parts.cells import ELMAN, GRU, LSTM, RecurrentCell
+from multihead.nn.parts.recurrent import BidirectionalStack, RecurrentStack
 
 B, N, D_IN, D, LAYERS = 3, 7, 11, 5, 2
 LENGTHS = torch.tensor([4, 7, 2])

@@ -6,9 +6,9 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from multihead.nn import FeedForward, MultiHeadAttention, PostNorm, masks
-from multihead.nn.bands import CausalAttention
-from multihead.nn.reformer import ReformerAttention
-from multihead.nn.reversible import ChunkedFeedForward, ReversibleLayer, ReversibleStack
+from multihead.nn.parts.bands import CausalAttention
+from multihead.nn.parts.reformer import ReformerAttention
+from multihead.nn.parts.reversible import ChunkedFeedForward, ReversibleLayer, ReversibleStack
 
 B, N, D = 2, 13, 15
 

@@ -8,7 +8,7 @@ from torch.testing import assert_close
 
 from multihead.models.transformer import Settings
 from multihead.nn import MultiHeadAttention
-from multihead.nn.rotary import RotaryPositions
+from multihead.nn.parts.rotary import RotaryPositions
 
 B, H, N, D = 2, 3, 7, 10
 

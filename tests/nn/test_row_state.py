@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from multihead.nn.row_state import RowState, read_prefixes
+from multihead.nn.parts.row_state import RowState, read_prefixes
 
 
 def numbered(sentences: int, each: int) -> RowState:

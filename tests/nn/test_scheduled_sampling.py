@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from multihead.nn.row_state import RowState
-from multihead.nn.scheduled_sampling import sampled_unroll, true_token_probability
+from multihead.nn.parts.row_state import RowState
+from multihead.nn.parts.scheduled_sampling import sampled_unroll, true_token_probability
 from multihead.system import randomness
 
 B, T, V = 101, 7, 13

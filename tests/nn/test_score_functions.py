@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from multihead.nn import MultiHeadAttention, masks
-from multihead.nn.alignment import ALIGNMENTS, Additive, AlignmentModel, Concat, General
+from multihead.nn.parts.alignment import ALIGNMENTS, Additive, AlignmentModel, Concat, General
 from multihead.nn.score_functions import AdditiveScore, DotScore, ScoreFunction
 
 B, Q, S, D_S, D_H, D = 2, 3, 5, 11, 7, 13

@@ -8,9 +8,9 @@ from torch import Tensor
 
 pytest.importorskip("scipy", reason="the extra [detect] is not installed")
 
-from multihead.nn.boxes import edges, overlaps
-from multihead.nn.matching import match
-from multihead.nn.set_loss import SetLoss, pair_costs, set_loss
+from multihead.nn.parts.boxes import edges, overlaps
+from multihead.nn.parts.matching import match
+from multihead.nn.parts.set_loss import SetLoss, pair_costs, set_loss
 
 L, B, Q, K, M = 2, 3, 5, 7, 4
 COSTS = (1.0, 5.0, 2.0)

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from multihead.nn import gathered_attention
 from multihead.nn.attention import attention
-from multihead.nn.sparse_layouts import Kind, SparseAttention, SparseLayout
+from multihead.nn.parts import gathered_attention
+from multihead.nn.parts.sparse_layouts import Kind, SparseAttention, SparseLayout
 
 B, H, TEXT, ROWS, COLUMNS, D = 2, 3, 5, 7, 11, 13
 KINDS = pytest.mark.parametrize("kind", ["full", "row", "column", "convolution"])

@@ -8,7 +8,7 @@ from torch.testing import assert_close
 from multihead.batch import PairBatch, Source
 from multihead.models.transformer import Settings, Transformer
 from multihead.nn.kernels.linear_scan import linear_scan
-from multihead.nn.ssru import SSRU
+from multihead.nn.parts.ssru import SSRU
 
 B, T, D = 3, 13, 7
 BEGIN, VOCABULARY = 2, 41

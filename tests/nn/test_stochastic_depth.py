@@ -5,7 +5,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from multihead.nn import FeedForward, MultiHeadAttention, PreNorm, TransformerEncoder
-from multihead.nn.stochastic_depth import StochasticPreNorm, set_drop_probabilities
+from multihead.nn.parts.stochastic_depth import StochasticPreNorm, set_drop_probabilities
 
 B, N, D = 4001, 2, 3
 

@@ -8,12 +8,12 @@ from torch import nn
 from torch.testing import assert_close
 
 from multihead.nn import MultiHeadAttention
-from multihead.nn.convolutional_tokenizer import ConvolutionalTokenizer
-from multihead.nn.patch_positions import NoPatchPositions, SinusoidalPatchPositions, sinusoids_2d
-from multihead.nn.picture_layers import apply_channels_last
-from multihead.nn.pooling import ClassPooling, MeanPooling, SequencePooling
-from multihead.nn.registers import PatchDropout, Registers
-from multihead.nn.small_data import LocalityAttention, ShiftedPatches, shifted
+from multihead.nn.parts.convolutional_tokenizer import ConvolutionalTokenizer
+from multihead.nn.parts.patch_positions import NoPatchPositions, SinusoidalPatchPositions, sinusoids_2d
+from multihead.nn.parts.picture_layers import apply_channels_last
+from multihead.nn.parts.pooling import ClassPooling, MeanPooling, SequencePooling
+from multihead.nn.parts.registers import PatchDropout, Registers
+from multihead.nn.parts.small_data import LocalityAttention, ShiftedPatches, shifted
 
 B, C, H, N, D, D_K = 3, 2, 5, 7, 12, 11
 

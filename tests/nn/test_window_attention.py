@@ -12,8 +12,8 @@ from multihead.models.transformer import Settings, Transformer
 from multihead.nn import attention, masks
 from multihead.nn.description import ScoreSpec, WindowSpec, describe
 from multihead.nn.kernels.window_attention import WindowLayout, attend
+from multihead.nn.parts.window import WindowAttention, WindowedScore, band, window_attention
 from multihead.nn.score_functions import DotScore
-from multihead.nn.window import WindowAttention, WindowedScore, band, window_attention
 
 B, H, D_K, D_V = 2, 3, 5, 7
 

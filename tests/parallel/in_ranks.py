@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from multihead.errors import UserError
 from multihead.run import Run
 from multihead.system import parallel
-from multihead.training.reduction import Reduction
+from multihead.training.distributed.reduction import Reduction
 
 SHARDS = 5
 SHAPES = ((3, 7), (11,), (2, 5, 3), (13,))

@@ -17,8 +17,8 @@ from multihead.nn import FeedForward
 from multihead.recipe.settings import TrainingSettings
 from multihead.run import Run
 from multihead.system import parallel
-from multihead.training.full_sharding import refuse_model
-from multihead.training.shards import refuse_settings
+from multihead.training.distributed.full_sharding import refuse_model
+from multihead.training.distributed.shards import refuse_settings
 
 WORLD = 2
 

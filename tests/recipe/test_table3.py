@@ -87,7 +87,7 @@ def table() -> str:
     lines = [
         '# Table 3 of "Attention Is All You Need"',
         "",
-        "Every row is a built-in recipe, and all but the first and the last stand in `recipe/built_in/table3.toml`.",
+        "Every row is a built-in recipe; all but the first and last are in `recipe/built_in/table3.toml`.",
         "Parameters in millions, counted on our models at three sizes of the joint vocabulary; parameters,",
         "perplexity (a word piece) and BLEU of the paper are those of its Table 3 (English-German,",
         "newstest2013).",

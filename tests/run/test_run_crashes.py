@@ -19,7 +19,7 @@ from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.run.sealing import seal
+from multihead.run.added_checksums import seal
 from multihead.run.verify import verify
 from multihead.system import disk
 from multihead.text.tokenizer import Tokenizer

@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from multihead.errors import UserError
-from multihead.run import seal, tensors
+from multihead.run import embedded_checksum as seal
+from multihead.run import tensors
 from multihead.run.origin import Origin
 
 ORIGIN = Origin("abc", ("def",))

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from torture import ROWS, Case, Row, run_row
 
-from multihead.run import manifest, seal
+from multihead.run import embedded_checksum as seal
+from multihead.run import manifest
 
 ROOT = Path(__file__).parents[2]
 

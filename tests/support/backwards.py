@@ -14,7 +14,7 @@ from multihead.data.batches import BatchStream, PairList, Pairs, StreamPosition,
 from multihead.models.transformer import Settings, Transformer
 from multihead.recipe.settings import TrainingSettings, ValidationSettings
 from multihead.run import Run
-from multihead.run.following import FollowingRun
+from multihead.run.follower import FollowingRun
 from multihead.training import Outcome, Training, Validation
 
 PAD, BOS, EOS, FIRST = 0, 2, 3, 4

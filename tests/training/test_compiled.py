@@ -31,9 +31,9 @@ from multihead.batch import PairBatch
 from multihead.data.batches import collate
 from multihead.errors import UserError
 from multihead.nn import FeedForward, Loss, PreNorm, TokenEmbedding
+from multihead.nn.parts.uncompiled import leave_out_uncompiled
+from multihead.nn.parts.window import WindowAttention
 from multihead.nn.teacher_forcing import next_token_loss
-from multihead.nn.uncompiled import leave_out_uncompiled
-from multihead.nn.window import WindowAttention
 from multihead.training.compiling import compile_loss
 
 D = 24

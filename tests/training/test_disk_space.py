@@ -9,7 +9,7 @@ from backwards import fit, small_transformer, training_in
 
 from multihead.errors import UserError
 from multihead.recipe.settings import TrainingSettings
-from multihead.training import space
+from multihead.training import disk_space as space
 
 Usage = namedtuple("Usage", "total used free")
 

@@ -12,7 +12,7 @@ from multihead.recipe.settings import OptimisationSettings
 from multihead.run import Run, tensors
 from multihead.run.names import WEIGHTS
 from multihead.training import Training, Validation
-from multihead.training.longer import EARLIER, go_back
+from multihead.training.extension import EARLIER, go_back
 
 WSD: dict[str, object] = {"schedule": "wsd", "steps": 47, "log_every": 1, "cooldown": 0.5}
 PATIENT: dict[str, object] = {"patience": 2}

@@ -19,7 +19,7 @@ from multihead.nn import FeedForward
 from multihead.nn.modules import Linear
 from multihead.recipe import model_kinds
 from multihead.run import Run
-from multihead.training import space
+from multihead.training import disk_space as space
 from multihead.workflows.new_model import new_model
 
 

@@ -9,7 +9,7 @@ from backwards import small_transformer
 from torch import nn
 
 from multihead.errors import UserError
-from multihead.training.unfit import refuse_unfit
+from multihead.training.trainability import refuse_unfit
 
 
 def lazy(made: Any) -> None:

@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.table import Table
 
 from multihead.recipe import tasks
-from multihead.training.space import megabytes
+from multihead.training.disk_space import megabytes
 from multihead.workflows.dry_run import DryRun
 from multihead.workflows.progress_display import format_duration
 

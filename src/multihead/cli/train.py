@@ -27,7 +27,7 @@ from multihead.run import Run
 from multihead.system import parallel, plugins
 from multihead.training import Outcome
 from multihead.training.ending import BOUND
-from multihead.training.longer import way_on
+from multihead.training.extension import way_on
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.finishing import ask_to_finish, check_longer, positive_minutes
 from multihead.workflows.launching import launch

@@ -23,8 +23,8 @@ from multihead.cli import _console, _options
 from multihead.cli._effect import refuse_options
 from multihead.errors import UserError
 from multihead.run import Run
+from multihead.run.added_checksums import seal
 from multihead.run.lock import Lock
-from multihead.run.sealing import seal
 from multihead.run.verify import UNCOVERED, UNSUMMED, WHOLE, FileState, verify
 from multihead.system.imports import require
 from multihead.system.terminal import escape_unprintable

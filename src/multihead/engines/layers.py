@@ -31,7 +31,7 @@ from multihead.nn.description import (
     StackSpec,
 )
 from multihead.nn.feed_forward import ACTIVATIONS
-from multihead.nn.gated_feed_forward import GATES
+from multihead.nn.parts.gated_feed_forward import GATES
 
 
 def declines(spec: EncoderDecoderSpec, dtype: torch.dtype) -> str | None:

@@ -8,13 +8,13 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from torch import nn
 
 from multihead.nn import FeedForward, MultiHeadAttention
-from multihead.nn.bands import CausalAttention
-from multihead.nn.linear_attention import LinearAttention
-from multihead.nn.linformer import LinformerAttention, Projections, Sharing
-from multihead.nn.longformer import LongformerAttention
-from multihead.nn.reformer import ReformerAttention, buckets_for
-from multihead.nn.reversible import ChunkedFeedForward, ReversibleStack
-from multihead.nn.window import WindowAttention
+from multihead.nn.parts.bands import CausalAttention
+from multihead.nn.parts.linear_attention import LinearAttention
+from multihead.nn.parts.linformer import LinformerAttention, Projections, Sharing
+from multihead.nn.parts.longformer import LongformerAttention
+from multihead.nn.parts.reformer import ReformerAttention, buckets_for
+from multihead.nn.parts.reversible import ChunkedFeedForward, ReversibleStack
+from multihead.nn.parts.window import WindowAttention
 from multihead.recipe import settings
 
 Kind = Literal["full", "window", "alternating", "longformer", "linformer", "reformer", "linear"]

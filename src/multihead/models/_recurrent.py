@@ -8,7 +8,7 @@ from torch import Tensor
 from multihead.batch import PairBatch
 from multihead.models._stepwise import Stepwise
 from multihead.models._vocabularies import Vocabularies
-from multihead.nn.scheduled_sampling import sampled_unroll, true_token_probability
+from multihead.nn.parts.scheduled_sampling import sampled_unroll, true_token_probability
 
 
 class RecurrentSettings(Vocabularies):

@@ -8,7 +8,7 @@ from multihead.batch import PairBatch, Source
 from multihead.models._vocabularies import Vocabularies
 from multihead.nn import TokenEmbedding
 from multihead.nn.losses import Loss
-from multihead.nn.row_state import RowState, read_prefixes
+from multihead.nn.parts.row_state import RowState, read_prefixes
 from multihead.nn.teacher_forcing import next_token_loss, target_log_probabilities
 
 

@@ -31,7 +31,7 @@ from multihead.nn.feed_forward import ACTIVATIONS
 from multihead.nn.initialisation import initialise
 from multihead.nn.losses import LossTerm, smoothed_cross_entropy
 from multihead.nn.modules import Dropout, set_epsilon
-from multihead.nn.reversible import ReversibleStack
+from multihead.nn.parts.reversible import ReversibleStack
 
 TASK = "masked"
 SEGMENTS = 2

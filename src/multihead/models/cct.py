@@ -11,9 +11,9 @@ from pydantic import Field, PositiveInt, field_validator
 
 from multihead.models._vision import VisionSettings
 from multihead.models.vit import Parts, VisionTransformer
-from multihead.nn.convolutional_tokenizer import ConvolutionalTokenizer
-from multihead.nn.patch_positions import NoPatchPositions, PatchPositions, SinusoidalPatchPositions
-from multihead.nn.pooling import SequencePooling
+from multihead.nn.parts.convolutional_tokenizer import ConvolutionalTokenizer
+from multihead.nn.parts.patch_positions import NoPatchPositions, PatchPositions, SinusoidalPatchPositions
+from multihead.nn.parts.pooling import SequencePooling
 
 TASK = "pictures"
 

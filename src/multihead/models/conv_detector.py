@@ -12,9 +12,9 @@ from pydantic import PositiveFloat, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from multihead.batch import SceneBatch
-from multihead.nn.boxes import edges
 from multihead.nn.losses import Loss, LossTerm
-from multihead.nn.residual_stem import ResidualBlock, ResidualStem
+from multihead.nn.parts.boxes import edges
+from multihead.nn.parts.residual_stem import ResidualBlock, ResidualStem
 from multihead.recipe import settings
 
 TASK = "detection"

@@ -12,9 +12,9 @@ from multihead.batch import Source
 from multihead.models._stepwise import Stepwise
 from multihead.models._vocabularies import Vocabularies, embeddings
 from multihead.nn import TokenEmbedding, masks
-from multihead.nn.convolution import SQRT_HALF, GatedConvolution, scaled_linear
 from multihead.nn.modules import Dropout
-from multihead.nn.row_state import RowState
+from multihead.nn.parts.convolution import SQRT_HALF, GatedConvolution, scaled_linear
+from multihead.nn.parts.row_state import RowState
 from multihead.nn.score_functions import DotScore
 
 EMBEDDING_SIZE = 0.1

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from multihead.batch import PictureBatch
 from multihead.models._vision import PictureSettings
 from multihead.nn.losses import Loss
-from multihead.nn.picture_layers import apply_channels_last
-from multihead.nn.soft_labels import soft_label_loss
+from multihead.nn.parts.picture_layers import apply_channels_last
+from multihead.nn.parts.soft_labels import soft_label_loss
 
 TASK = "pictures"
 

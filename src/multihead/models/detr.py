@@ -11,11 +11,11 @@ from torch import Tensor, nn
 
 from multihead.batch import SceneBatch
 from multihead.nn import FeedForward, PostNorm, PreNorm
-from multihead.nn.boxes import edges
 from multihead.nn.initialisation import initialise
 from multihead.nn.losses import Loss, LossTerm
 from multihead.nn.modules import LayerNorm
-from multihead.nn.object_queries import (
+from multihead.nn.parts.boxes import edges
+from multihead.nn.parts.object_queries import (
     EDGE,
     AnchorQueries,
     Guesses,
@@ -23,10 +23,10 @@ from multihead.nn.object_queries import (
     ProposedQueries,
     box_head,
 )
-from multihead.nn.positioned_attention import PositionedAttention, grid_places, sinusoids_2d
+from multihead.nn.parts.positioned_attention import PositionedAttention, grid_places, sinusoids_2d
+from multihead.nn.parts.residual_stem import ResidualStem
+from multihead.nn.parts.set_loss import SetLoss, set_loss
 from multihead.nn.residual import ResidualKind
-from multihead.nn.residual_stem import ResidualStem
-from multihead.nn.set_loss import SetLoss, set_loss
 from multihead.recipe import settings
 
 TASK = "detection"

@@ -14,16 +14,16 @@ from torch import Tensor, nn
 from multihead.batch import Source, TextBatch
 from multihead.models._attention import CausalAttentionSettings, feed_forward, is_reversible, self_attention
 from multihead.nn import LearnedPositions, Loss, PreNorm, TokenEmbedding, masks
-from multihead.nn.causal import CausalStack
 from multihead.nn.decoding import DecoderState, left_padded
 from multihead.nn.description import CausalSpec, EmbeddingSpec, LinearSpec, PositionsSpec, StackSpec, describe
 from multihead.nn.initialisation import initialise
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
 from multihead.nn.losses import LossTerm
 from multihead.nn.modules import Dropout
+from multihead.nn.parts.causal import CausalStack
+from multihead.nn.parts.reversible import ReversibleStack
+from multihead.nn.parts.uncompiled import uncompiled
 from multihead.nn.positions import NoPositions
-from multihead.nn.reversible import ReversibleStack
-from multihead.nn.uncompiled import uncompiled
 
 TASK = "language"
 STD = 0.02

@@ -18,14 +18,14 @@ from multihead.nn import (
     PreNorm,
     TokenEmbedding,
 )
-from multihead.nn.causal import CausalStack
-from multihead.nn.gated_feed_forward import GATES, GatedFeedForward
 from multihead.nn.initialisation import initialise
 from multihead.nn.modules import Dropout, set_epsilon
+from multihead.nn.parts.causal import CausalStack
+from multihead.nn.parts.gated_feed_forward import GATES, GatedFeedForward
+from multihead.nn.parts.relative_scores import LinearBiases, QueryKeyNorm, RelativePositions
+from multihead.nn.parts.rotary import HalfRotaryPositions
 from multihead.nn.positions import NoPositions
-from multihead.nn.relative_scores import LinearBiases, QueryKeyNorm, RelativePositions
 from multihead.nn.residual import PreRMSNorm
-from multihead.nn.rotary import HalfRotaryPositions
 from multihead.recipe import settings
 
 TASK = "language"

@@ -8,7 +8,7 @@ from multihead.models import llama
 from multihead.models.llama import Llama
 from multihead.nn import Loss
 from multihead.nn.losses import LossTerm
-from multihead.nn.mixture_of_experts import MixtureOfExperts, balances
+from multihead.nn.parts.mixture_of_experts import MixtureOfExperts, balances
 
 TASK = "language"
 

@@ -14,13 +14,13 @@ from multihead.batch import Source
 from multihead.models._recurrent import Recurrent, RecurrentSettings
 from multihead.models._vocabularies import embeddings
 from multihead.nn import masks
-from multihead.nn.alignment import ALIGNMENTS
-from multihead.nn.attentive_decoder import AttentiveDecoder
-from multihead.nn.cells import CELLS
 from multihead.nn.initialisation import initialise
 from multihead.nn.modules import Dropout
-from multihead.nn.recurrent import BidirectionalStack, RecurrentStack
-from multihead.nn.row_state import RowState
+from multihead.nn.parts.alignment import ALIGNMENTS
+from multihead.nn.parts.attentive_decoder import AttentiveDecoder
+from multihead.nn.parts.cells import CELLS
+from multihead.nn.parts.recurrent import BidirectionalStack, RecurrentStack
+from multihead.nn.parts.row_state import RowState
 
 
 class Settings(RecurrentSettings):

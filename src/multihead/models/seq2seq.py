@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from multihead.batch import Source
 from multihead.models._recurrent import Recurrent, RecurrentSettings
 from multihead.models._vocabularies import embeddings
-from multihead.nn.cells import CELLS
 from multihead.nn.initialisation import initialise
 from multihead.nn.modules import Dropout
-from multihead.nn.recurrent import RecurrentStack
-from multihead.nn.row_state import RowState
+from multihead.nn.parts.cells import CELLS
+from multihead.nn.parts.recurrent import RecurrentStack
+from multihead.nn.parts.row_state import RowState
 
 
 class Settings(RecurrentSettings):

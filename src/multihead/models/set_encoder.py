@@ -14,7 +14,7 @@ from multihead.batch import SetBatch
 from multihead.nn import FeedForward, Loss, MultiHeadAttention, PreNorm, TransformerEncoder
 from multihead.nn.initialisation import initialise
 from multihead.nn.losses import LossTerm, smoothed_cross_entropy
-from multihead.nn.residual_stem import ResidualStem
+from multihead.nn.parts.residual_stem import ResidualStem
 from multihead.recipe import settings
 
 TASK = "sets"

@@ -7,9 +7,9 @@ from pydantic import PositiveInt, model_validator
 
 from multihead.models._vision import VisionSettings
 from multihead.models.vit import Parts, VisionTransformer
-from multihead.nn.patch_positions import SinusoidalPatchPositions
-from multihead.nn.patches import LinearPatches
-from multihead.nn.pooling import MeanPooling
+from multihead.nn.parts.patch_positions import SinusoidalPatchPositions
+from multihead.nn.parts.patches import LinearPatches
+from multihead.nn.parts.pooling import MeanPooling
 
 TASK = "pictures"
 

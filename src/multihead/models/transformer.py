@@ -28,7 +28,6 @@ from multihead.nn import (
     TransformerEncoder,
     masks,
 )
-from multihead.nn.ablations import NoNorm, NoResidual, PostBatchNorm
 from multihead.nn.decoding import DecoderState, left_padded, without_first
 from multihead.nn.description import (
     EmbeddingSpec,
@@ -38,17 +37,18 @@ from multihead.nn.description import (
     StackSpec,
     describe,
 )
-from multihead.nn.gated_feed_forward import GATES, GatedFeedForward
 from multihead.nn.initialisation import initialise, shrink_outputs
 from multihead.nn.modules import Dropout, set_epsilon
+from multihead.nn.parts.ablations import NoNorm, NoResidual, PostBatchNorm
+from multihead.nn.parts.gated_feed_forward import GATES, GatedFeedForward
+from multihead.nn.parts.relative_scores import LinearBiases, QueryKeyNorm, RelativePositions
+from multihead.nn.parts.rotary import RotaryPositions
+from multihead.nn.parts.ssru import SSRU, RecurrentDecoderLayer
+from multihead.nn.parts.window import WindowAttention, WindowedScore
 from multihead.nn.positions import NoPositions
-from multihead.nn.relative_scores import LinearBiases, QueryKeyNorm, RelativePositions
 from multihead.nn.residual import PreRMSNorm, ResidualKind
-from multihead.nn.rotary import RotaryPositions
 from multihead.nn.score_functions import AdditiveScore, DotScore
-from multihead.nn.ssru import SSRU, RecurrentDecoderLayer
 from multihead.nn.teacher_forcing import next_token_loss, r_drop_loss, target_log_probabilities
-from multihead.nn.window import WindowAttention, WindowedScore
 
 RESIDUALS: dict[str, ResidualKind] = {
     "post": PostNorm,

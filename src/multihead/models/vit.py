@@ -20,13 +20,13 @@ from multihead.nn.description import PictureSpec, StackSpec, UndescribedError, d
 from multihead.nn.initialisation import initialise
 from multihead.nn.losses import Loss
 from multihead.nn.modules import Dropout, set_epsilon
-from multihead.nn.patch_positions import PatchPositions, resized
-from multihead.nn.patches import ConvolutionalPatches, LinearPatches
-from multihead.nn.pooling import ClassPooling, MeanPooling
-from multihead.nn.registers import PatchDropout, Registers
-from multihead.nn.reversible import ReversibleStack
-from multihead.nn.soft_labels import soft_label_loss
-from multihead.nn.stochastic_depth import StochasticPreNorm, set_drop_probabilities
+from multihead.nn.parts.patch_positions import PatchPositions, resized
+from multihead.nn.parts.patches import ConvolutionalPatches, LinearPatches
+from multihead.nn.parts.pooling import ClassPooling, MeanPooling
+from multihead.nn.parts.registers import PatchDropout, Registers
+from multihead.nn.parts.reversible import ReversibleStack
+from multihead.nn.parts.soft_labels import soft_label_loss
+from multihead.nn.parts.stochastic_depth import StochasticPreNorm, set_drop_probabilities
 
 TASK = "pictures"
 CLASSIFIER, POSITIONS = ("classifier.weight", "classifier.bias"), "positions.weight"

@@ -7,10 +7,10 @@ from pydantic import PositiveInt, model_validator
 
 from multihead.models._vision import VisionSettings
 from multihead.models.vit import Parts, VisionTransformer
-from multihead.nn.patch_positions import PatchPositions
-from multihead.nn.patches import LinearPatches
-from multihead.nn.pooling import ClassPooling
-from multihead.nn.small_data import LocalityAttention, ShiftedPatches
+from multihead.nn.parts.patch_positions import PatchPositions
+from multihead.nn.parts.patches import LinearPatches
+from multihead.nn.parts.pooling import ClassPooling
+from multihead.nn.parts.small_data import LocalityAttention, ShiftedPatches
 
 TASK = "pictures"
 

@@ -6,7 +6,7 @@ from multihead.nn import description
 from multihead.nn.attention import DotProductAttention
 from multihead.nn.description import AttentionSpec, RotarySpec, ScoreSpec, describe
 from multihead.nn.modules import Linear, all_linear
-from multihead.nn.rotary import RotaryPositions
+from multihead.nn.parts.rotary import RotaryPositions
 
 
 class MultiHeadAttention(nn.Module):

@@ -1,7 +1,7 @@
 """Score functions: the compatibility of a query with a key. Softmax over the keys gives the weights.
 
 Queries and keys arrive projected, because a decoder projects the source once and attends to it at every step
-(Bahdanau et al. 2015, appendix A.1.2). ``multihead.nn.alignment`` has the projections of each paper;
+(Bahdanau et al. 2015, appendix A.1.2). ``multihead.nn.parts.alignment`` has the projections of each paper;
 ``MultiHeadAttention(score=...)`` uses those of its heads.
 """
 

@@ -11,7 +11,7 @@ from multihead.nn.kernels.linear_cross_entropy import (
     r_drop_cross_entropy,
 )
 from multihead.nn.losses import Loss, LossTerm
-from multihead.nn.uncompiled import uncompiled
+from multihead.nn.parts.uncompiled import uncompiled
 
 
 def next_token_loss(

@@ -18,11 +18,11 @@ from multihead.recipe import Recipe, model_kinds, tasks
 from multihead.recipe.settings import Settings
 from multihead.run import files, manifest, model_file, tensors, vocabulary
 from multihead.run.checkpoints import BEST, CheckpointFolder
-from multihead.run.described import refuse_lost_manifest
 from multihead.run.environment import check as check_environment
 from multihead.run.lock import NAME as LOCK
 from multihead.run.lock import Lock
 from multihead.run.manifest import Manifest
+from multihead.run.model_json import refuse_lost_manifest
 from multihead.run.names import ENVIRONMENT, MODEL, RECIPE, WEIGHTS
 from multihead.run.origin import Origin, fingerprint, identity
 from multihead.run.records import Records

@@ -14,9 +14,9 @@ from multihead.recipe.checking import checked
 from multihead.recipe.layers import Layer
 from multihead.recipe.settings import Settings
 from multihead.run import tensors
-from multihead.run.described import FORMAT, origin, read, read_json
-from multihead.run.numbers import check_numbers
+from multihead.run.model_json import FORMAT, origin, read, read_json
 from multihead.run.origin import Origin
+from multihead.run.sanity_checks import check_numbers
 
 if TYPE_CHECKING:
     import torch
@@ -123,7 +123,7 @@ def load(
 
 def _unfilled() -> Any:
     """Return ``nn.unfilled``, imported here because only loading a model needs PyTorch."""
-    return importlib.import_module("multihead.nn.unfilled")
+    return importlib.import_module("multihead.nn.parts.unfilled")
 
 
 def check_layers(settings: Settings, weights: int, place: Path) -> None:

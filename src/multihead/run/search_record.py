@@ -20,7 +20,9 @@ from multihead.errors import UserError
 from multihead.recipe.checking import checked
 from multihead.recipe.layers import Layer
 from multihead.recipe.settings import SearchSettings
-from multihead.run import described, files, manifest, sealed_file, vocabulary
+from multihead.run import checked_tensors as sealed_file
+from multihead.run import files, manifest, vocabulary
+from multihead.run import model_json as described
 from multihead.run.manifest import Manifest
 from multihead.run.names import ENVIRONMENT, MODEL, RECIPE, WEIGHTS
 from multihead.system import disk

@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError
 
-from multihead.run import files, seal, sealed_file
+from multihead.run import checked_tensors as sealed_file
+from multihead.run import embedded_checksum as seal
+from multihead.run import files
+from multihead.run.checked_tensors import FORMAT, KEY, SealedTensors
 from multihead.run.origin import Origin
-from multihead.run.sealed_file import FORMAT, KEY, SealedTensors
 
 if TYPE_CHECKING:
     import torch

@@ -8,16 +8,18 @@ from typing import Any, NamedTuple
 
 from multihead import recipe as recipes
 from multihead.errors import UserError
-from multihead.run import journal, manifest, model_file, seal, sealed_file, search_record
+from multihead.run import checked_tensors as sealed_file
+from multihead.run import embedded_checksum as seal
+from multihead.run import journal, manifest, model_file, search_record
 from multihead.run.checkpoints import BEST, SCHEDULED, STATE, check_step, numbered
 from multihead.run.environment import check as check_environment
 from multihead.run.folder import Run
 from multihead.run.lock import NAME as LOCK
 from multihead.run.manifest import Manifest
 from multihead.run.names import ENVIRONMENT, FURTHER, MODEL, RECIPE, WEIGHTS
-from multihead.run.numbers import LARGEST, check_numbers
 from multihead.run.origin import Origin
 from multihead.run.records import METRICS
+from multihead.run.sanity_checks import LARGEST, check_numbers
 from multihead.system.imports import is_installed
 from multihead.text.tokenizer import Tokenizer
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import regex
 
-from multihead.system.stored import stored
+from multihead.system.json_file import stored
 
 NAME = "casing.json"
 FORMAT = 1

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.system.stored import stored
+from multihead.system.json_file import stored
 
 NAME = "lexicon.json"
 FORMAT = 1

@@ -14,8 +14,8 @@ from multihead.recipe.settings import ValidationSchedule
 from multihead.run import Run
 from multihead.run.checkpoints import BEST, SCHEDULED, numbered
 from multihead.run.model_file import check_names
-from multihead.run.numbers import check_numbers
-from multihead.training.longer import EARLIER
+from multihead.run.sanity_checks import check_numbers
+from multihead.training.extension import EARLIER
 from multihead.training.model_selection import WORST, Load, Weights, is_better
 from multihead.training.progress import PATIENCE, TrainingProgress
 

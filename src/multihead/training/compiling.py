@@ -8,7 +8,7 @@ import torch
 from multihead.batch import Batch
 from multihead.errors import UserError
 from multihead.nn.losses import Loss
-from multihead.nn.uncompiled import leave_out_uncompiled
+from multihead.nn.parts.uncompiled import leave_out_uncompiled
 
 LossFunction = Callable[[Batch, int], Loss]
 

@@ -10,7 +10,7 @@ from torch import nn
 from multihead.recipe.settings import OptimisationSettings, ValidationSchedule
 from multihead.run import Run
 from multihead.training.checkpoints import ScheduledCheckpoints
-from multihead.training.longer import EARLIER
+from multihead.training.extension import EARLIER
 from multihead.training.model_selection import Weights, candidate_weights, select_best
 from multihead.training.progress import TrainingProgress
 

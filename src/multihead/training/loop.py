@@ -21,21 +21,21 @@ from multihead.run import Run
 from multihead.system import hardware, parallel
 from multihead.training import optimizers
 from multihead.training.checkpoints import ScheduledCheckpoints
+from multihead.training.distributed.data_parallel import make_state, make_updater_of
+from multihead.training.distributed.same_weights import refuse_other_weights
+from multihead.training.distributed.shards import Shards
 from multihead.training.ending import Clock, Ending, TimeLimit
+from multihead.training.extension import reopen
 from multihead.training.final import FinalSelection
 from multihead.training.interrupt import Abandoned, Interrupt, interruptible
-from multihead.training.longer import reopen
 from multihead.training.metrics import IntervalMetrics
 from multihead.training.model_selection import Weights
 from multihead.training.outcome import Observer, Outcome, Validation
 from multihead.training.prefetch import prefetched
 from multihead.training.progress import TrainingProgress
 from multihead.training.recovery import Recovery
-from multihead.training.same_weights import refuse_other_weights
 from multihead.training.schedules import staged_rate
-from multihead.training.several import make_state, make_updater_of
-from multihead.training.shards import Shards
-from multihead.training.unsaved import Unsaved
+from multihead.training.unsaved_state import Unsaved
 
 Group = list[tuple[Batch, StreamPosition]]
 """The micro-batches of one update, each with the position that follows it."""

@@ -12,15 +12,15 @@ from torch import Tensor, nn
 from multihead.errors import UserError
 from multihead.recipe.settings import OptimisationSettings
 from multihead.run import Run
-from multihead.run.numbers import check_numbers
+from multihead.run.sanity_checks import check_numbers
 from multihead.system import parallel
 from multihead.training import optimizers
 from multihead.training.averaging import MovingAverage
 from multihead.training.computation import KERNELS, changed_conditions, computation
+from multihead.training.distributed.same_weights import refuse_other_shapes
+from multihead.training.distributed.sharded_optimizer import ShardedOptimizer
 from multihead.training.optimizer_state import PREFIX, OptimizerState, check_shape
 from multihead.training.progress import TrainingProgress
-from multihead.training.same_weights import refuse_other_shapes
-from multihead.training.sharded_optimizer import ShardedOptimizer
 
 MODEL, EMA = "model.", "ema."
 COMPUTATION, OPTIMIZER = "computation", "optimizer"

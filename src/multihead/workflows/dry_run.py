@@ -15,7 +15,8 @@ from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.system import hardware
 from multihead.tasks.base import setup
-from multihead.training import optimizers, space
+from multihead.training import disk_space as space
+from multihead.training import optimizers
 from multihead.training.cuda_graphs import make_updater
 from multihead.workflows.new_model import new_model
 from multihead.workflows.train import TrainObserver

@@ -6,13 +6,13 @@ import torch
 from torch import Tensor, nn
 
 from multihead.errors import UserError
-from multihead.nn.unfilled import Unfilled
+from multihead.nn.parts.unfilled import Unfilled
 from multihead.recipe import Recipe, model_kinds
 from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.system import randomness
-from multihead.training.unfit import refuse_unfit
-from multihead.training.unsaved import refuse_drawn
+from multihead.training.trainability import refuse_unfit
+from multihead.training.unsaved_state import refuse_drawn
 from multihead.workflows import model_size
 from multihead.workflows.growing import grown
 

@@ -18,15 +18,16 @@ from multihead.recipe.settings import OptimisationSettings, Settings
 from multihead.run import Run
 from multihead.run.environment import environment, file_hashes
 from multihead.run.files import check_place
-from multihead.run.following import FollowingRun
+from multihead.run.follower import FollowingRun
 from multihead.run.names import WEIGHTS
 from multihead.system import hardware, parallel
 from multihead.tasks.base import TaskSetup, setup
 from multihead.tasks.translation.lines.recording import record_run
 from multihead.training import Observer as TrainingObserver
-from multihead.training import Outcome, Training, space
-from multihead.training.longer import go_back
-from multihead.training.shards import refuse_settings, refuse_too_many
+from multihead.training import Outcome, Training
+from multihead.training import disk_space as space
+from multihead.training.distributed.shards import refuse_settings, refuse_too_many
+from multihead.training.extension import go_back
 from multihead.workflows.mirror import Mirror
 from multihead.workflows.new_model import new_model, size_of
 from multihead.workflows.same_start import (

@@ -23,8 +23,8 @@ from multihead.data.documents.library import (
 )
 from multihead.errors import UserError
 from multihead.recipe.settings import SearchSettings
+from multihead.run.embedded_checksum import file_identity as version
 from multihead.run.names import MODEL, WEIGHTS
-from multihead.run.seal import file_identity as version
 from multihead.system import disk
 from multihead.system.progress import OnCount
 from multihead.tasks.translation.texts.text_results import TextTranslation

@@ -14,7 +14,7 @@ from multihead import recipe as recipes
 from multihead.apps.huggingface import foreign
 from multihead.apps.huggingface.foreign._folder import CONFIG, Folder
 from multihead.errors import UserError
-from multihead.nn.unfilled import only_shapes
+from multihead.nn.parts.unfilled import only_shapes
 from multihead.recipe import Recipe, model_kinds
 from multihead.recipe.settings import Settings
 from multihead.run import Run, files, model_file, tensors

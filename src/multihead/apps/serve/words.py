@@ -13,7 +13,7 @@ from multihead.recipe.settings import SearchSettings
 from multihead.tasks.translation.lines.batching import SourceLine
 from multihead.tasks.translation.lines.line_translator import LineTranslator
 from multihead.tasks.translation.lines.searching import collate_sources
-from multihead.tasks.translation.texts.carrying import SearchedLine
+from multihead.tasks.translation.texts.protected_line import SearchedLine
 from multihead.tasks.translation.texts.text_layout import SentenceUnit, Span
 from multihead.text.lexicon import Lexicon
 from multihead.text.placeholders import PlaceholderTable

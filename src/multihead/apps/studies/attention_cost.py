@@ -25,11 +25,11 @@ from torch import Tensor, nn
 
 from multihead.nn import attention
 from multihead.nn.description import WindowSpec
-from multihead.nn.linear_attention import LinearAttention
-from multihead.nn.linformer import LinformerAttention, Projections
-from multihead.nn.longformer import LongformerScore
-from multihead.nn.reformer import LSHAttention, buckets_for
-from multihead.nn.window import WindowAttention
+from multihead.nn.parts.linear_attention import LinearAttention
+from multihead.nn.parts.linformer import LinformerAttention, Projections
+from multihead.nn.parts.longformer import LongformerScore
+from multihead.nn.parts.reformer import LSHAttention, buckets_for
+from multihead.nn.parts.window import WindowAttention
 from multihead.run import files
 from multihead.run.environment import environment
 from multihead.system import disk, hardware

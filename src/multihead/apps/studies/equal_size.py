@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from multihead.nn.unfilled import only_shapes
+from multihead.nn.parts.unfilled import only_shapes
 from multihead.recipe import Recipe, model_kinds
 from multihead.recipe.settings import Settings
 from multihead.tasks.translation.suggest import OTHER_MODELS_RATE_FACTOR, model_settings

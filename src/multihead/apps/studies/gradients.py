@@ -21,8 +21,8 @@ from torch import Tensor, nn
 from multihead.inspect import figures
 from multihead.inspect.figures import BLUE, GREEN, INK, ORANGE
 from multihead.nn import MultiHeadAttention, SinusoidalPositions, masks
-from multihead.nn.cells import ELMAN, GRU, LSTM, RecurrentCell
-from multihead.nn.recurrent import RecurrentStack
+from multihead.nn.parts.cells import ELMAN, GRU, LSTM, RecurrentCell
+from multihead.nn.parts.recurrent import RecurrentStack
 from multihead.system import randomness
 
 SYMBOLS, NOISE = 8, 8

@@ -10,7 +10,7 @@ from multihead.inspect import figures
 from multihead.inspect.maps.running_text import visible_spaces
 from multihead.inspect.page import packing
 from multihead.inspect.page.packing import Json
-from multihead.nn.patch_positions import PatchPositions
+from multihead.nn.parts.patch_positions import PatchPositions
 from multihead.nn.positions import LearnedPositions, SinusoidalPositions
 from multihead.text.tokenizer import Tokenizer
 

@@ -2,18 +2,18 @@
 
 from torch import nn
 
-from multihead.nn.alignment import AlignmentModel
-from multihead.nn.convolution import GatedConvolution
-from multihead.nn.convolutional_tokenizer import ConvolutionalTokenizer
 from multihead.nn.feed_forward import FeedForward
 from multihead.nn.modules import RMSNorm
 from multihead.nn.multi_head import MultiHeadAttention
-from multihead.nn.patch_positions import PatchPositions, SinusoidalPatchPositions
-from multihead.nn.patches import ConvolutionalPatches, LinearPatches
-from multihead.nn.pooling import ClassPooling, MeanPooling, SequencePooling
+from multihead.nn.parts.alignment import AlignmentModel
+from multihead.nn.parts.convolution import GatedConvolution
+from multihead.nn.parts.convolutional_tokenizer import ConvolutionalTokenizer
+from multihead.nn.parts.patch_positions import PatchPositions, SinusoidalPatchPositions
+from multihead.nn.parts.patches import ConvolutionalPatches, LinearPatches
+from multihead.nn.parts.pooling import ClassPooling, MeanPooling, SequencePooling
+from multihead.nn.parts.reformer import ReformerAttention
+from multihead.nn.parts.ssru import SSRU
 from multihead.nn.positions import LearnedPositions, SinusoidalPositions
-from multihead.nn.reformer import ReformerAttention
-from multihead.nn.ssru import SSRU
 
 ROLES: dict[str, tuple[type[nn.Module], ...]] = {
     "positions": (LearnedPositions, SinusoidalPositions, PatchPositions, SinusoidalPatchPositions),

@@ -17,7 +17,7 @@ from multihead.models.dalle.decoder import PictureDecoder
 from multihead.models.dalle.dvae import DiscreteVAE, kl_to_uniform, kl_weight, temperature
 from multihead.models.dalle.ranker import Ranker
 from multihead.nn.losses import Loss, LossTerm
-from multihead.nn.sparse_layouts import Kind
+from multihead.nn.parts.sparse_layouts import Kind
 from multihead.recipe import settings
 from multihead.recipe.settings import FirstStage
 

@@ -6,11 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from multihead.nn import FeedForward, MultiHeadAttention, PreNorm
-from multihead.nn.causal import CausalStack
 from multihead.nn.decoding import LayerCache
 from multihead.nn.initialisation import initialise
 from multihead.nn.modules import Dropout
-from multihead.nn.sparse_layouts import Kind, SparseAttention, SparseLayout
+from multihead.nn.parts.causal import CausalStack
+from multihead.nn.parts.sparse_layouts import Kind, SparseAttention, SparseLayout
 
 
 class PictureDecoder(nn.Module):

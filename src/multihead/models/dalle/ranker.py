@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from multihead.nn import FeedForward, MultiHeadAttention, PreNorm, TransformerEncoder, masks
 from multihead.nn.initialisation import initialise
-from multihead.nn.patch_positions import PatchPositions
-from multihead.nn.patches import LinearPatches
+from multihead.nn.parts.patch_positions import PatchPositions
+from multihead.nn.parts.patches import LinearPatches
 
 
 class Ranker(nn.Module):

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from multihead.nn.uncompiled import uncompiled
+from multihead.nn.parts.uncompiled import uncompiled
 from multihead.system.gpu import kernel
 
 BLOCK = 64

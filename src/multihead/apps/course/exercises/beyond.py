@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from multihead.apps.course.exercises.compare import TOLERANCE, Check, Function, compare
-from multihead.nn.patches import patches_of
+from multihead.nn.parts.patches import patches_of
 
 
 def _next_token_loss(function: Function) -> str | None:

@@ -10,7 +10,7 @@ from multihead.apps.export.page.text_reference import TOLERANCE, encoded, linear
 from multihead.batch import Input
 from multihead.nn.description import MaskedSpec, PictureSpec
 from multihead.nn.feed_forward import ACTIVATIONS
-from multihead.nn.patches import patches_of
+from multihead.nn.parts.patches import patches_of
 
 
 def example_text(described: MaskedSpec, vocabulary: int) -> Tensor:

@@ -7,7 +7,7 @@ import numpy as np
 
 from multihead.inspect.maps import AlignmentHead, align, sentence
 from multihead.inspect.maps.records import Attended
-from multihead.tasks.translation.texts.carrying import SearchedLine
+from multihead.tasks.translation.texts.protected_line import SearchedLine
 from multihead.tasks.translation.texts.tag_alignment import Weights
 from multihead.tasks.translation.texts.text_layout import Span
 from multihead.text import symbols

@@ -19,7 +19,7 @@ from multihead.tasks.translation.lines.coverage import ranked_by_coverage
 from multihead.tasks.translation.lines.directions import Directions, RequestedDirection
 from multihead.tasks.translation.lines.translation import Output, Translation
 from multihead.tasks.translation.lines.unknown import replacement_words
-from multihead.tasks.translation.texts.carrying import SearchedLine
+from multihead.tasks.translation.texts.protected_line import SearchedLine
 from multihead.tasks.translation.texts.tag_alignment import Weights
 from multihead.text.lexicon import Lexicon
 from multihead.text.tagged import TaggedTokenizer

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from multihead.system.stored import stored
+from multihead.system.json_file import stored
 
 NAME = "confidence.json"
 FORMAT = 1

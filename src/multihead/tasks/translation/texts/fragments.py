@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import regex
 
-from multihead.tasks.translation.texts.carrying import SearchedLine
+from multihead.tasks.translation.texts.protected_line import SearchedLine
 from multihead.text.languages import primary
 from multihead.text.particles import following_with_particle
 

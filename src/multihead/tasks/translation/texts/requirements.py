@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multihead.search.phrase import Phrase
-from multihead.tasks.translation.texts.carrying import SearchedLine
+from multihead.tasks.translation.texts.protected_line import SearchedLine
 from multihead.text import symbols
 from multihead.text.symbols import SPACE
 from multihead.text.term_matching import bounded

@@ -9,10 +9,10 @@ from multihead.search.phrase import Phrase
 from multihead.system.progress import OnCount
 from multihead.tasks.translation.lines.line_translator import LineTranslator
 from multihead.tasks.translation.lines.translation import Output, Translation
-from multihead.tasks.translation.texts.carrying import Carried, SearchedLine
 from multihead.tasks.translation.texts.confidence import LOW, Calibration
 from multihead.tasks.translation.texts.fragments import fragments, joined
-from multihead.tasks.translation.texts.loops import loops
+from multihead.tasks.translation.texts.protected_line import Carried, SearchedLine
+from multihead.tasks.translation.texts.repetition import loops
 from multihead.tasks.translation.texts.requirements import required
 from multihead.tasks.translation.texts.text_results import PlacedTerm, SentenceTranslation
 from multihead.text import symbols

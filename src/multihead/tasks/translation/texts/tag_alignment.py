@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.tasks.translation.texts.carrying import SearchedLine
+from multihead.tasks.translation.texts.protected_line import SearchedLine
 from multihead.tasks.translation.texts.text_layout import Span
 from multihead.text.lexicon import WORD
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from multihead.tasks.translation.lines.line_translator import LineTranslator
-from multihead.tasks.translation.texts.carrying import SearchedLine
+from multihead.tasks.translation.texts.protected_line import SearchedLine
 from multihead.tasks.translation.texts.tag_alignment import (
     Floats,
     Weights,

@@ -14,8 +14,8 @@ from multihead.run.names import FURTHER
 from multihead.run.search_record import SearchRecord
 from multihead.system.progress import OnCount
 from multihead.tasks.translation.lines.line_translator import LineTranslator
-from multihead.tasks.translation.texts.carrying import WordSpelling, line
 from multihead.tasks.translation.texts.confidence import Calibration
+from multihead.tasks.translation.texts.protected_line import WordSpelling, line
 from multihead.tasks.translation.texts.sentence_search import SentenceSearch
 from multihead.tasks.translation.texts.tag_placement import placed
 from multihead.tasks.translation.texts.text_layout import TextLayout, laid_out

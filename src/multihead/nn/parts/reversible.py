@@ -19,8 +19,8 @@ from multihead.nn.decoding import LayerCache
 from multihead.nn.feed_forward import FeedForward
 from multihead.nn.layers import cached_self_attention
 from multihead.nn.modules import Dropout, LayerNorm
+from multihead.nn.parts.uncompiled import uncompiled
 from multihead.nn.residual import PreNorm, ResidualKind
-from multihead.nn.uncompiled import uncompiled
 
 
 class ReversibleLayer(nn.Module):

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from multihead.nn.kernels.hashed_at_once import attend_at_once
 from multihead.nn.kernels.hashed_attention import ITSELF, Round, attend
 from multihead.nn.modules import Linear, all_linear
-from multihead.nn.uncompiled import uncompiled
+from multihead.nn.parts.uncompiled import uncompiled
 
 MOST_AT_ONCE = 128
 """Most buckets that one hash chooses among."""

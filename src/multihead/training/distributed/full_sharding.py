@@ -19,9 +19,9 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from multihead.errors import UserError
 from multihead.nn.layers import DecoderLayer, EncoderLayer
-from multihead.nn.ssru import RecurrentDecoderLayer
+from multihead.nn.parts.ssru import RecurrentDecoderLayer
 from multihead.system import parallel
-from multihead.training.shards import DIVIDED
+from multihead.training.distributed.shards import DIVIDED
 
 LAYERS = (EncoderLayer, DecoderLayer, RecurrentDecoderLayer)
 """Classes whose weights training reads inside ``forward`` only, so that they are gathered layer by layer."""

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from multihead.nn import ops
 from multihead.nn.modules import Dropout, LayerNorm
-from multihead.nn.patches import grid_of, patches_of
+from multihead.nn.parts.patches import grid_of, patches_of
 
 
 def shifted(pixels_BChw: Tensor, by: int) -> Tensor:

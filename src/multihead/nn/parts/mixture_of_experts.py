@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from multihead.nn.modules import Linear
-from multihead.nn.uncompiled import uncompiled
+from multihead.nn.parts.uncompiled import uncompiled
 
 
 class MixtureOfExperts(nn.Module):

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from multihead.nn.description import WindowSpec
-from multihead.nn.window import band
+from multihead.nn.parts.window import band
 
 CHUNK = 64
 

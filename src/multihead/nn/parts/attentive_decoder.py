@@ -11,9 +11,9 @@ The output layer follows Luong: it reads s_i through a tanh. Bahdanau's (A.2.2) 
 import torch
 from torch import Tensor, nn
 
-from multihead.nn.alignment import AlignmentModel
 from multihead.nn.modules import Dropout
-from multihead.nn.recurrent import RecurrentStack, State
+from multihead.nn.parts.alignment import AlignmentModel
+from multihead.nn.parts.recurrent import RecurrentStack, State
 
 Memory = tuple[Tensor, Tensor, Tensor]
 """The source that a decoder attends to: keys (N, S, d), values h (N, S, d_h), padding mask (N, 1, 1, S)."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from multihead.nn.row_state import RowState
+from multihead.nn.parts.row_state import RowState
 
 
 def true_token_probability(step: int, final: float, decay_steps: int) -> float:

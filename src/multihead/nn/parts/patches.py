@@ -5,7 +5,7 @@ Suffixes beside the package's legend: C channels, h and w a picture's height and
 
 from torch import Tensor, nn
 
-from multihead.nn.picture_layers import apply_channels_last
+from multihead.nn.parts.picture_layers import apply_channels_last
 
 
 def patches_of(pixels_BChw: Tensor, size: int) -> Tensor:

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from multihead.nn.cells import RecurrentCell
 from multihead.nn.modules import Dropout
+from multihead.nn.parts.cells import RecurrentCell
 
 State = tuple[Tensor, ...]
 """The layers' states, lowest layer first, each (B, d): h and c of an LSTM layer, h of the others."""

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from multihead.batch import Batch
 from multihead.recipe.settings import OptimisationSettings
 from multihead.system import parallel
-from multihead.training.full_sharding import local
-from multihead.training.shards import Shards
+from multihead.training.distributed.full_sharding import local
+from multihead.training.distributed.shards import Shards
 from multihead.training.update import Updater, UpdateStats, check_finite
 
 

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from torch import Tensor, nn
 
-from multihead.nn.picture_layers import apply_channels_last
+from multihead.nn.parts.picture_layers import apply_channels_last
 
 
 class ConvolutionalTokenizer(nn.Module):

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from multihead.nn.boxes import edges, overlaps
-from multihead.nn.matching import match
+from multihead.nn.parts.boxes import edges, overlaps
+from multihead.nn.parts.matching import match
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from multihead.errors import UserError
 from multihead.recipe.settings import OptimisationSettings
 from multihead.system import parallel
 from multihead.training.cuda_graphs import make_updater
-from multihead.training.reduction import Reduction
-from multihead.training.sharded_optimizer import ShardedOptimizer
-from multihead.training.shards import Shards
+from multihead.training.distributed.reduction import Reduction
+from multihead.training.distributed.sharded_optimizer import ShardedOptimizer
+from multihead.training.distributed.shards import Shards
 from multihead.training.state import TrainingState
 from multihead.training.update import Updater, UpdateStats, check_finite
 
@@ -85,7 +85,11 @@ def make_state(model: nn.Module, settings: OptimisationSettings, device: torch.d
     """Return the state of a training, before it is restored and shared; see :class:`TrainingState`."""
     divides = settings.shard_weights and parallel.world() > 1
     # FSDP2 takes as long to import as everything else.
-    kind = import_module("multihead.training.divided_state").DividedState if divides else TrainingState
+    kind = (
+        import_module("multihead.training.distributed.divided_state").DividedState
+        if divides
+        else TrainingState
+    )
     found: TrainingState = kind(model, settings, device)
     return found
 
@@ -102,7 +106,7 @@ def make_updater_of(
     if parallel.world() == 1:
         return make_updater(model, optimizer, settings, device)
     if settings.shard_weights:
-        kind = import_module("multihead.training.sharded_update").FullyShardedUpdater
+        kind = import_module("multihead.training.distributed.sharded_update").FullyShardedUpdater
         found: Updater = kind(model, optimizer, settings, device, shards)
         return found
     return SharedUpdater(model, optimizer, settings, device, shards, sharded)

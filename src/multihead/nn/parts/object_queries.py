@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from multihead.nn.positioned_attention import sinusoids_2d
+from multihead.nn.parts.positioned_attention import sinusoids_2d
 
 EDGE = 1e-4
 """Distance that fractions keep from 0 and 1 where their logits are taken."""

@@ -13,7 +13,8 @@ from typing import Any, Literal
 from safetensors import SafetensorError, safe_open
 
 from multihead.errors import UserError
-from multihead.run import seal, tensor_header
+from multihead.run import embedded_checksum as seal
+from multihead.run import tensor_header
 from multihead.run.origin import Origin
 from multihead.system import disk
 from multihead.system.imports import is_installed

@@ -15,10 +15,10 @@ from multihead.recipe.settings import OptimisationSettings
 from multihead.run import Run
 from multihead.system import parallel
 from multihead.training import optimizers
-from multihead.training.full_sharding import FullSharding, refuse_model
+from multihead.training.distributed.full_sharding import FullSharding, refuse_model
+from multihead.training.distributed.same_weights import refuse_other_shapes
 from multihead.training.optimizer_state import PREFIX, OptimizerState
 from multihead.training.progress import TrainingProgress
-from multihead.training.same_weights import refuse_other_shapes
 from multihead.training.state import COMPUTATION, EMA, MODEL, OPTIMIZER, TrainingState, with_prefix
 
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from multihead.nn import ops
 from multihead.nn.attention import attention_weights
 from multihead.nn.description import WindowSpec
-from multihead.nn.window import band
+from multihead.nn.parts.window import band
 
 LONG = 1024
 """Positions beyond which the mask is left to PyTorch's fused kernel, which never stores it."""

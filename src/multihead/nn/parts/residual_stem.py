@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from multihead.nn.picture_layers import apply_channels_last
+from multihead.nn.parts.picture_layers import apply_channels_last
 
 
 class ResidualStem(nn.Module):

@@ -9,8 +9,9 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from multihead.nn import gathered_attention, ops
+from multihead.nn import ops
 from multihead.nn.attention import attention_weights
+from multihead.nn.parts import gathered_attention
 
 GATHER_RATIO = 24
 """Gathering keys pays if a token attends to at most 1 / GATHER_RATIO of the picture. On a CPU, with 1,024

@@ -12,7 +12,7 @@ from multihead.nn.attention import attention_weights
 from multihead.nn.description import WindowSpec
 from multihead.nn.modules import Linear, all_linear
 from multihead.nn.multi_head import MultiHeadAttention
-from multihead.nn.window import band, local_attention
+from multihead.nn.parts.window import band, local_attention
 
 
 class LongformerAttention(MultiHeadAttention):

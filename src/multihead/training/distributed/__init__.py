@@ -1,0 +1,1 @@
+"""Training in several processes: shards of an update, summed gradients, sharded state."""
