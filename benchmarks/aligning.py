@@ -16,7 +16,7 @@ from pathlib import Path
 
 import tyro
 
-from multihead.text.length_alignment import aligned
+from multihead.text.length_alignment import align_lengths
 
 RESULT = Path(__file__).parents[1] / "results" / "aligning.json"
 CORPORA = {
@@ -69,7 +69,7 @@ def measured(sides: Sequence[Sequence[str]], generator: random.Random) -> dict[s
         start = generator.randrange(len(sides[0]) - SENTENCES)
         left, right_side = (passages(side[start : start + SENTENCES], generator) for side in sides)
         truth = _components(left, right_side)
-        beads = aligned(*([text for _, text in side] for side in (left, right_side)))
+        beads = align_lengths(*([text for _, text in side] for side in (left, right_side)))
         pairs = {(one, other) for one, other in beads if one and other}
         made += len(pairs)
         existing += len(truth)

@@ -13,7 +13,7 @@ from typing import Annotated, get_args
 
 import tyro
 
-from multihead.data.images.listing import ArrayListing, listed
+from multihead.data.images.listing import ArrayListing, list_images
 from multihead.run import Run
 from multihead.run.environment import environment
 from multihead.tasks.pictures.picture_classifier import PictureClassifier, Views
@@ -41,7 +41,7 @@ def main(folder: Annotated[Path, tyro.conf.Positional], write: bool = False) -> 
         "held_out": {"pictures": len(pictures.labels), "accuracy_by_views": by_views},
         "chosen": best,
         "tests": {
-            name: classifier.measure(listed(files, Path(data.dir), name), views=best).accuracy
+            name: classifier.measure(list_images(files, Path(data.dir), name), views=best).accuracy
             for name, files in data.tests.items()
         },
         "environment": environment({}),

@@ -25,7 +25,8 @@ import tyro
 from multihead.models.transformer import Settings, Transformer
 from multihead.recipe import load, with_horizon
 from multihead.recipe.settings import TokenizerSettings
-from multihead.run import Run, embedded_checksum as seal
+from multihead.run import Run
+from multihead.run import embedded_checksum as seal
 from multihead.run.environment import environment
 from multihead.text.training import train
 

@@ -16,13 +16,13 @@ from pathlib import Path
 
 import tyro
 
-from multihead.text.markup import Tag
 from multihead.run.environment import environment
 from multihead.tasks.translation.lines import Translator
 from multihead.tasks.translation.texts.protected_line import line
-from multihead.tasks.translation.texts.tag_placement import placed
+from multihead.tasks.translation.texts.tag_placement import place_tags
 from multihead.tasks.translation.texts.text_layout import PlacedTag, SentenceUnit
 from multihead.text.lexicon import Lexicon
+from multihead.text.markup import Tag
 
 HERE = Path(__file__).parent
 RESULT = HERE.parent / "results" / "tag-placement.json"
@@ -55,7 +55,7 @@ def main() -> None:
         for row in rows
     ]
     lines = [line(unit, frozenset(), None) for unit in units]
-    found = placed(lines, [row["translation"] for row in rows], translator, Lexicon.load(options.run))
+    found = place_tags(lines, [row["translation"] for row in rows], translator, Lexicon.load(options.run))
     right = 0
     for row, unit, markup in zip(rows, units, found, strict=True):
         text = row["translation"]

@@ -3,8 +3,8 @@
 import sys
 
 import multihead
-from multihead.inspect.maps import record
 from multihead.data.batches import collate
+from multihead.inspect.maps import record
 
 run, sentence = sys.argv[1:] or ("runs/example", "zweiundvierzig")
 

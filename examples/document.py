@@ -3,9 +3,8 @@
 import sys
 from pathlib import Path
 
-from multihead_documents import Translation, carried, open_document
-
 import multihead
+from multihead_documents import Translation, carry, open_document
 
 run, name, output = sys.argv[1:] or ("runs/example", "runs/numbers.md", "runs/numbers.en.md")
 if not Path(name).exists():
@@ -18,6 +17,6 @@ document = open_document(name)
 translations = {}
 for segment in document.segments:
     text = translator.translate(segment.source.text)
-    translations[segment.number] = Translation(carried(segment.source, text), review=True)
+    translations[segment.number] = Translation(carry(segment.source, text), review=True)
 document.write(translations, Path(output))
 print(Path(output).read_text(encoding="utf-8"))

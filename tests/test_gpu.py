@@ -16,7 +16,7 @@ def offered(monkeypatch: pytest.MonkeyPatch, prove: object) -> object:
     found = SimpleNamespace(prove=prove)
     monkeypatch.setattr(gpu, "find_spec", lambda name: name)
     monkeypatch.setattr(gpu, "import_module", lambda name: found)
-    gpu._verified.cache_clear()
+    gpu._verify.cache_clear()
     return found
 
 
@@ -28,7 +28,7 @@ def test_a_kernel_that_fails_is_disabled_and_logged_once(
 
     offered(monkeypatch, fails)
     with caplog.at_level(logging.WARNING):
-        assert [gpu._verified("nn.kernels.triton_attention", CPU) for _ in range(2)] == [None, None]
+        assert [gpu._verify("nn.kernels.triton_attention", CPU) for _ in range(2)] == [None, None]
     assert [record.message for record in caplog.records] == [
         "GPU kernels of nn.kernels.triton_attention disabled: AssertionError: differs"
     ]
@@ -46,19 +46,19 @@ def test_the_check_leaves_the_callers_modes_and_generator_unchanged(monkeypatch:
     wanted = torch.rand(2)
     torch.manual_seed(3)
     with torch.inference_mode():
-        assert gpu._verified("engines.cuda.triton_best", CPU) is found
+        assert gpu._verify("engines.cuda.triton_best", CPU) is found
     assert torch.equal(torch.rand(2), wanted)
     assert seen == [(True, False)]
 
 
 def test_without_triton_and_off_a_gpu_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "find_spec", lambda name: None)
-    gpu._verified.cache_clear()
-    assert gpu._verified("engines.cuda.triton_best", CPU) is None
+    gpu._verify.cache_clear()
+    assert gpu._verify("engines.cuda.triton_best", CPU) is None
     assert gpu.kernel("engines.cuda.triton_best", torch.zeros(2)) is None
 
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
     yield
-    gpu._verified.cache_clear()
+    gpu._verify.cache_clear()

@@ -106,7 +106,7 @@ class Site:
         if re.fullmatch(r"docs/course/(en|ko)/\d\d-.*\.md", source):
             body = course.body(self._notebook(path))
         else:
-            body = course.rendered(path.read_text(encoding="utf-8"))
+            body = course.render(path.read_text(encoding="utf-8"))
         return Page(
             written(source),
             TITLES.get(source) or course.title(path),

@@ -30,7 +30,7 @@ class Batch(Protocol):
         """Yield every tensor, always in the same order."""
         ...
 
-    def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
+    def map_tensors(self, change: Callable[[Tensor], Tensor]) -> Self:
         """Return a copy with ``change`` applied to every tensor."""
         ...
 
@@ -53,7 +53,7 @@ class Tensors:
             elif isinstance(value, Tensors):
                 yield from value.tensors()
 
-    def mapped(self, change: Callable[[Tensor], Tensor]) -> Self:
+    def map_tensors(self, change: Callable[[Tensor], Tensor]) -> Self:
         """Return a copy with ``change`` applied to every tensor."""
         changed: dict[str, Any] = {}
         for field in fields(self):  # type: ignore[arg-type]
@@ -61,16 +61,16 @@ class Tensors:
             if isinstance(value, Tensor):
                 changed[field.name] = change(value)
             elif isinstance(value, Tensors):
-                changed[field.name] = value.mapped(change)
+                changed[field.name] = value.map_tensors(change)
         return replace(self, **changed)  # type: ignore[type-var]
 
     def to(self, device: torch.device) -> Self:
         """Return a copy on ``device``."""
-        return self.mapped(lambda tensor: tensor.to(device))
+        return self.map_tensors(lambda tensor: tensor.to(device))
 
     def pin_memory(self) -> Self:
         """Return a copy in pinned memory; ``torch.utils.data.DataLoader`` calls this."""
-        return self.mapped(Tensor.pin_memory)
+        return self.map_tensors(Tensor.pin_memory)
 
 
 @dataclass(frozen=True, slots=True)

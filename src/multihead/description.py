@@ -357,7 +357,7 @@ class PictureSpec:
     classifier: LinearSpec
 
 
-def mapped(spec: Spec, change: Callable[[Any], Any]) -> Spec:
+def map_weights(spec: Spec, change: Callable[[Any], Any]) -> Spec:
     """Return a description with every weight changed; other values stay.
 
     Args:
@@ -365,9 +365,9 @@ def mapped(spec: Spec, change: Callable[[Any], Any]) -> Spec:
         change: of a weight, or of anything else that is neither a tuple nor a description.
     """
     if isinstance(spec, tuple):
-        return tuple(mapped(part, change) for part in spec)  # type: ignore[return-value]
+        return tuple(map_weights(part, change) for part in spec)  # type: ignore[return-value]
     if is_dataclass(spec):
-        parts = {field.name: mapped(getattr(spec, field.name), change) for field in fields(spec)}
+        parts = {field.name: map_weights(getattr(spec, field.name), change) for field in fields(spec)}
         return replace(spec, **parts)  # type: ignore[type-var]
     changed: Spec = change(spec)
     return changed

@@ -105,7 +105,7 @@ def test_every_formula_becomes_mathml(chapter: str, language: str, monkeypatch: 
     pytest.importorskip("latex2mathml", reason="the extra `course` is not installed")
     monkeypatch.syspath_prepend(str(COURSE))
     text = (COURSE / language / f"{chapter}.md").read_text(encoding="utf-8").partition("\n---\n")[2]
-    page = import_module("pages").rendered(FENCE.sub("", text))
+    page = import_module("pages").render(FENCE.sub("", text))
     assert "$" not in re.sub(r"<code>.*?</code>", "", page)
     assert ("<math" in page) == ("$" in FENCE.sub("", text))
 

@@ -60,7 +60,7 @@ def test_a_memory_has_what_a_translation_looks_up(pages: tuple[Path, Path], capf
         for segment in document.segments
         if (match := memory.find(segment.source))
     }
-    assert document.rendered(found).decode() == ENGLISH
+    assert document.render(found).decode() == ENGLISH
     assert "`" not in output.read_text(encoding="utf-8")
 
 

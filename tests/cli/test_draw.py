@@ -12,7 +12,7 @@ from PIL import Image
 from watching import Silent
 
 from multihead import recipe as recipes
-from multihead.data.images.opening import Form, fitted, open_picture
+from multihead.data.images.opening import Form, fit_image, open_picture
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.tasks.drawing.gallery import nearest
@@ -130,7 +130,7 @@ def test_a_completed_image_keeps_its_upper_part(trained: Path, tmp_path: Path, h
     begun.save(tmp_path / "half.png")
     artist = ImageGenerator.load(trained, "cpu")
     (drawing,) = artist.draw("red above blue", complete=tmp_path / "half.png")
-    pixels = torch.from_numpy(fitted(whole, Form(SIZE, 3)))[None].float() / 255
+    pixels = torch.from_numpy(fit_image(whole, Form(SIZE, 3)))[None].float() / 255
     codes = artist.model.codes(pixels)
     given = artist.upper_codes(tmp_path / "half.png")
     assert torch.equal(given, codes[:, : len(codes[0]) // 2])

@@ -11,7 +11,7 @@ from watching import Silent
 
 import multihead
 from multihead import recipe as recipes
-from multihead.data.text_batches import labelled
+from multihead.data.text_batches import collate_labelled
 from multihead.errors import UserError
 from multihead.run import Run
 from multihead.tasks.classification.text_classifier import TextClassifier
@@ -95,7 +95,7 @@ def test_a_pair_is_stored_with_its_border_and_read_with_segments(folder: Path) -
     texts = prepare_texts(made.data, made.tokenizer, progress=lambda *_: None)
     assert texts.empty == 1
     assert texts.places == (f"{folder}/pairs.tsv:{len(PAIRS) + 2}",)
-    batch = labelled(texts.valid, np.arange(len(texts.valid)), texts.tokenizer, 9)
+    batch = collate_labelled(texts.valid, np.arange(len(texts.valid)), texts.tokenizer, 9)
     assert batch.input.lengths_B.max() == 9
     for row, shown in enumerate(texts.shown):
         ids, segments = batch.input.ids_BN[row], batch.input.segments_BN[row]

@@ -17,7 +17,7 @@ from multihead.models import bert_tagger
 from multihead.run import Run
 from multihead.tasks.masked.settings import TokenizerSettings
 from multihead.tasks.tagging.settings import DataSettings
-from multihead.tasks.tagging.tagged import generated, generated_test_sentences, prepare_tags
+from multihead.tasks.tagging.tagged import generate, generated_test_sentences, prepare_tags
 from multihead.tasks.tagging.tagger import Tagger
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.train import train
@@ -180,7 +180,7 @@ def test_a_tagger_starts_from_a_masked_language_model(folder: Path, tmp_path: Pa
 @pytest.mark.parametrize("kind", ["reversal", "sorting"])
 def test_generated_sequences_are_reversed_or_sorted(kind: str) -> None:
     data = DataSettings.model_validate({"generate": kind, "length": 11, "generated_tests": 7})
-    for sentence in generated(data, 13, 5):
+    for sentence in generate(data, 13, 5):
         digits = [*map(int, sentence.words)]
         wanted = digits[::-1] if kind == "reversal" else sorted(digits)
         assert [*map(int, sentence.tags)] == wanted

@@ -7,7 +7,7 @@ from command_line import Captured, fail, run
 
 from multihead import cli
 from multihead.apps.documents import finished_documents
-from multihead.apps.documents.translating_folders import planned
+from multihead.apps.documents.translating_folders import plan_translations
 from multihead_documents import open_document
 
 
@@ -183,7 +183,7 @@ def test_a_folder_inside_its_own_translation_is_not_read(manual: Path) -> None:
     out = manual / "en"
     out.mkdir()
     (out / "old.md").write_text("old", encoding="utf-8")
-    plan = planned([manual], out, "en")
+    plan = plan_translations([manual], out, "en")
     assert [to.relative_to(out).as_posix() for _, to in plan.documents] == [
         "a.md",
         "deep/b.txt",
@@ -206,7 +206,7 @@ def test_links_and_hidden_files_are_left_out(manual: Path) -> None:
     (manual / "link.txt").symlink_to(manual / "deep" / "b.txt")
     (manual / "loop").symlink_to(manual)
     (manual / ".hidden.txt").write_text("x", encoding="utf-8")
-    assert len(planned([manual], None, "en").documents) == 3
+    assert len(plan_translations([manual], None, "en").documents) == 3
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_links_and_hidden_files_are_left_out(manual: Path) -> None:
 def test_a_translation_is_named_after_its_folder(folder: str, expected: str, tmp_path: Path) -> None:
     (tmp_path / folder).mkdir()
     (tmp_path / folder / "a.md").write_text("x", encoding="utf-8")
-    assert planned([tmp_path / folder], None, "en").root == tmp_path / expected
+    assert plan_translations([tmp_path / folder], None, "en").root == tmp_path / expected
 
 
 def test_what_cannot_be_planned_is_refused(trained: Path, manual: Path, capfdbinary: Captured) -> None:
@@ -245,7 +245,7 @@ def test_what_cannot_be_planned_is_refused(trained: Path, manual: Path, capfdbin
 def test_a_second_command_on_the_same_folder_is_refused(
     trained: Path, manual: Path, capfdbinary: Captured
 ) -> None:
-    with finished_documents.finished(manual.parent / "manual.en"):
+    with finished_documents.find_finished(manual.parent / "manual.en"):
         assert "another process is translating into the same" in fail(
             capfdbinary, "translate", trained, manual
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from multihead.data.added import MANIFEST, added
+from multihead.data.added import MANIFEST, added_kinds
 from multihead.data.directions import MixedStream
 from multihead.data.prepare import PreparedCorpus, prepare
 from multihead.errors import UserError
@@ -97,7 +97,7 @@ def test_each_kind_has_a_weight(given: dict[str, object], weight: float, folder:
 
 def test_weights_are_chosen_by_the_sizes() -> None:
     data = DataSettings.model_validate({"copied": ("a",), "corrections": ("b.tsv",)})
-    copied, corrections = added(data)
+    copied, corrections = added_kinds(data)
     assert copied.chosen_weight(1000, 4000) == 0.25
     assert copied.chosen_weight(1000, 100) == 1.0
     assert corrections.chosen_weight(30_000, 1000) == 3.0

@@ -23,9 +23,9 @@ SOURCE, TARGET = "memory://corpus/train.de", "memory://corpus/train.en"
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     system = fsspec.filesystem("memory")
-    addresses.copied.cache_clear()
+    addresses.local_copy.cache_clear()
     yield system
-    addresses.copied.cache_clear()
+    addresses.local_copy.cache_clear()
     if system.exists("/corpus"):
         system.rm("/corpus", recursive=True)
 
@@ -39,24 +39,24 @@ def test_an_address_is_known_by_its_scheme(name: str) -> None:
 @pytest.mark.parametrize("name", ["train.de", "-", "/a/b", "C:\\a", "a:b", "//a/b", "./s3://a", "://a"])
 def test_other_names_are_files(name: str) -> None:
     assert not addresses.is_address(name)
-    assert addresses.located("folder", name) == Path("folder") / name
+    assert addresses.locate_file("folder", name) == Path("folder") / name
 
 
 def test_a_file_is_fetched_once_and_again_when_it_has_changed(
     store: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.pipe_file("/corpus/train.de", b"eins\nzwei\n")
-    copy = addresses.copied(SOURCE)
+    copy = addresses.local_copy(SOURCE)
     assert copy.name == "train.de"
     monkeypatch.setattr(type(store), "get_file", None)  # a second process does not fetch
-    addresses.copied.cache_clear()
-    assert addresses.copied(SOURCE) == copy
+    addresses.local_copy.cache_clear()
+    assert addresses.local_copy(SOURCE) == copy
     monkeypatch.undo()
     monkeypatch.setenv("XDG_CACHE_HOME", str(copy.parents[2]))
     store.pipe_file("/corpus/train.de", b"eins\nzwei\ndrei\n")
-    assert addresses.copied(SOURCE) == copy  # the same within a process
-    addresses.copied.cache_clear()
-    assert addresses.copied(SOURCE).read_bytes() == b"eins\nzwei\ndrei\n"
+    assert addresses.local_copy(SOURCE) == copy  # the same within a process
+    addresses.local_copy.cache_clear()
+    assert addresses.local_copy(SOURCE).read_bytes() == b"eins\nzwei\ndrei\n"
 
 
 def test_lines_are_read_from_an_address(store: Any) -> None:
@@ -79,7 +79,7 @@ def test_a_corpus_at_addresses_gives_the_store_of_its_files(store: Any, tmp_path
 
 def test_copies_are_listed_and_cleared_unless_they_are_in_use(store: Any) -> None:
     store.pipe_file("/corpus/train.de", b"eins\n")
-    addresses.copied(SOURCE)
+    addresses.local_copy(SOURCE)
     (entry,) = cache.entries(cache_root(""))
     assert (entry.kind, entry.size, entry.in_use) == ("copies", 5, True)
 
@@ -93,7 +93,7 @@ def test_a_fetch_that_fails_leaves_nothing(store: Any, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(type(store), "get_file", broken)
     with pytest.raises(UserError, match=r"memory://corpus/train.de: cannot be read \(connection lost\)"):
-        addresses.copied(SOURCE)
+        addresses.local_copy(SOURCE)
     assert not list(cache_root("").glob("*"))
 
 

@@ -14,7 +14,7 @@ from multihead.data.cleaning import ngrams, surface
 from multihead.data.cleaning.lexicon import EXPLAINED, ITERATIONS, ConditionalLexicon, Side
 from multihead.data.cleaning.ngrams import ORDER, PRIOR, CharacterModel, LineNgrams
 from multihead.data.cleaning.sample import doubts
-from multihead.data.cleaning.shifts import MOST_ODDS, SWITCH, shifted
+from multihead.data.cleaning.shifts import MOST_ODDS, SWITCH, line_shifts
 from multihead.data.cleaning.verdicts import REASONS, judge
 
 Pair = tuple[str, str]
@@ -220,7 +220,7 @@ def test_the_path_of_shifts_is_the_best_of_all_paths() -> None:
             return float(sum(table[states.index(s), n] for n, s in enumerate(path))) - switches
 
         best = max(product(states, repeat=length), key=score)
-        assert score(tuple(shifted(*odds).tolist())) == pytest.approx(score(best))
+        assert score(tuple(line_shifts(*odds).tolist())) == pytest.approx(score(best))
 
 
 def test_the_lexicon_is_that_of_model_1_spelt_out() -> None:

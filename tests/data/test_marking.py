@@ -7,7 +7,7 @@ import pytest
 
 from multihead.data.batches import BatchStream, PairList
 from multihead.data.marking import Marking
-from multihead.data.word_pairs import WordFinder, learned
+from multihead.data.word_pairs import WordFinder, learn_word_pairs
 from multihead.recipe.settings import TokenizerSettings
 from multihead.text.marked import MarkedTokenizer
 from multihead.text.symbols import PLACEHOLDERS, TERM, TERM_END, TERM_TARGET
@@ -66,7 +66,9 @@ def marked(
 
 def test_word_pairs_are_learned_from_the_corpus(store: PairList, tokenizer: Tokenizer) -> None:
     words = WordFinder(tokenizer)
-    found = {tokenizer.decode(s): tokenizer.decode(t) for s, t in learned(store, words, words).items()}
+    found = {
+        tokenizer.decode(s): tokenizer.decode(t) for s, t in learn_word_pairs(store, words, words).items()
+    }
     assert found == WORDS
 
 

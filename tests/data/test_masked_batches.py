@@ -10,7 +10,7 @@ import torch
 
 from multihead.data.batches import PairList
 from multihead.data.stream import StreamPosition
-from multihead.data.text_batches import TextsStream, as_input, labelled, lengths
+from multihead.data.text_batches import TextsStream, as_input, collate_labelled, lengths
 from multihead.errors import UserError
 from multihead.tasks.classification import settings as classification
 from multihead.tasks.masked import settings as masked
@@ -71,7 +71,7 @@ def test_quotes_have_no_meaning_and_labels_are_read(folder: Path) -> None:
     assert texts.labels == ("0", "1")
     found = {texts.tokenizer.decode(texts.train.source(i)) for i in range(len(texts.train))}
     assert found <= {f'"{line}' for line in LINES}
-    batch = labelled(texts.train, np.array([0, 3]), texts.tokenizer, 64)
+    batch = collate_labelled(texts.train, np.array([0, 3]), texts.tokenizer, 64)
     assert batch.labels_B.tolist() == [int(texts.train.target(i)[0]) for i in (0, 3)]
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from multihead.data.mixing import drawn, shares
+from multihead.data.mixing import draw_epoch, shares
 
 SIZES = [7, 101, 1009]
 
@@ -14,7 +14,7 @@ def test_at_temperature_one_every_pair_is_drawn_once_an_epoch() -> None:
     counts = shares(SIZES, [1, 1, 1], 1.0)
     assert counts == SIZES
     for epoch in (0, 3):
-        assert sorted(drawn(SIZES, counts, 5, epoch)) == list(range(sum(SIZES)))
+        assert sorted(draw_epoch(SIZES, counts, 5, epoch)) == list(range(sum(SIZES)))
 
 
 @pytest.mark.parametrize("temperature", [1.0, 2.0, 5.0, 100.0])
@@ -34,7 +34,7 @@ def test_shares_follow_the_formula_and_add_up(temperature: float, weights: list[
 def test_a_corpus_of_weight_zero_is_never_drawn() -> None:
     counts = shares(SIZES, [0, 1, 0], 3.0)
     assert counts == [0, sum(SIZES), 0]
-    chosen = drawn(SIZES, counts, 1, 2)
+    chosen = draw_epoch(SIZES, counts, 1, 2)
     assert set(chosen) == set(range(7, 108))
 
 
@@ -43,7 +43,7 @@ def test_over_epochs_no_pair_is_drawn_more_than_once_more_than_another(size: int
     sizes, counts = [5, size, 3], [5, count, 3]
     seen: Counter[int] = Counter(dict.fromkeys(range(5, 5 + size), 0))
     for epoch in range(7):
-        chosen = drawn(sizes, counts, 13, epoch)
+        chosen = draw_epoch(sizes, counts, 13, epoch)
         assert len(chosen) == sum(counts)
         seen.update(index for index in chosen.tolist() if 5 <= index < 5 + size)
         assert max(seen.values()) - min(seen.values()) <= 1
@@ -52,7 +52,7 @@ def test_over_epochs_no_pair_is_drawn_more_than_once_more_than_another(size: int
 
 def test_the_choice_is_a_function_of_seed_and_epoch() -> None:
     counts = shares(SIZES, [1, 1, 1], 4.0)
-    again = drawn(SIZES, counts, 3, 2)
-    assert np.array_equal(drawn(SIZES, counts, 3, 2), again)
-    assert not np.array_equal(drawn(SIZES, counts, 4, 2), again)
-    assert not np.array_equal(drawn(SIZES, counts, 3, 1), again)
+    again = draw_epoch(SIZES, counts, 3, 2)
+    assert np.array_equal(draw_epoch(SIZES, counts, 3, 2), again)
+    assert not np.array_equal(draw_epoch(SIZES, counts, 4, 2), again)
+    assert not np.array_equal(draw_epoch(SIZES, counts, 3, 1), again)

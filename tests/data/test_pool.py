@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from multihead.data import building
-from multihead.data.building import stored
+from multihead.data.building import store_pairs
 from multihead.data.pool import in_processes
 from multihead.errors import UserError
 from multihead.recipe.settings import TokenizerSettings
@@ -60,7 +60,7 @@ def test_any_number_of_processes_writes_the_same_store(
     found = {}
     for processes in (1, 2, 3):
         folder, report = tmp_path / str(processes), CleaningReport()
-        kept = list(stored(folder, enumerate(pairs, 1), (tokenizer, tokenizer), 9, report, processes))
+        kept = list(store_pairs(folder, enumerate(pairs, 1), (tokenizer, tokenizer), 9, report, processes))
         files = {path.name: path.read_bytes() for path in folder.iterdir()}
         found[processes] = kept, files, report.to_dict()
     assert 0 < len(found[1][0]) < len(pairs)

@@ -7,7 +7,7 @@ import pytest
 from corpora import some_pairs
 
 from multihead.data.batches import PairList, collate
-from multihead.data.building_corpora import MAX_REPEAT, balanced
+from multihead.data.building_corpora import MAX_REPEAT, balance_languages
 from multihead.data.directions import Directed, Joined, MixedStream
 from multihead.data.plan import batch_by_length
 from multihead.data.prepare_corpora import PreparedCorpora, prepare_corpora
@@ -137,7 +137,7 @@ def test_directed_and_joined_pairs_count_their_tags() -> None:
 
 def test_the_sample_for_the_tokenizer_is_balanced_over_languages() -> None:
     texts = [[f"de {i}" for i in range(1000)], [f"fr {i}" for i in range(150)], ["ko 1", "ko 2", "ko 3"]]
-    sample = list(balanced(texts, 900))
+    sample = list(balance_languages(texts, 900))
     counts = [sum(text.startswith(code) for text in sample) for code in ("de", "fr", "ko")]
     assert counts == [300, 300, 3 * MAX_REPEAT]
     assert len({text for text in sample if text.startswith("de")}) == 300

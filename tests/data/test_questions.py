@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multihead.data.text_batches import truncated
+from multihead.data.text_batches import truncate
 from multihead.errors import UserError
 from multihead.tasks.classification import same_words
 from multihead.tasks.classification import settings as classification
@@ -46,7 +46,7 @@ def tokenizer(kind: str, *, lowercase: bool) -> Tokenizer:
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(8, 40))
 def test_a_pair_loses_tokens_of_its_longer_text(first: int, second: int, max_length: int) -> None:
     one, two = list(range(first)), list(range(100, 100 + second))
-    found = truncated((np.array(one), np.array(two)), max_length)
+    found = truncate((np.array(one), np.array(two)), max_length)
     while len(one) + len(two) > max_length - 3:  # as the authors' code does it
         (one if len(one) > len(two) else two).pop()
     assert found[1] is not None
@@ -124,7 +124,7 @@ def test_generated_pairs_have_the_same_words_or_others() -> None:
     assert {one.label for one in made} == {"same", "other"}
     assert made == list(same_words.test_pairs(data.model_copy(update={"seed": 99})))
     with pytest.raises(UserError, match="at most 35"):
-        next(same_words.generated(data.model_copy(update={"length": 36}), 1, 1))
+        next(same_words.generate(data.model_copy(update={"length": 36}), 1, 1))
 
 
 def test_generated_questions_have_the_entry_of_their_key() -> None:
@@ -138,7 +138,7 @@ def test_generated_questions_have_the_entry_of_their_key() -> None:
     assert {bool(one.answer) for one in made} == {True, False}
     assert made == list(key_values.test_questions(data.model_copy(update={"seed": 99})))
     with pytest.raises(UserError, match="at most 69"):
-        next(key_values.generated(data.model_copy(update={"length": 70}), 1, 1))
+        next(key_values.generate(data.model_copy(update={"length": 70}), 1, 1))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from multihead.data import plan as planning
 from multihead.data import statistics
 from multihead.data.plan import batch_by_length, epoch_plan
-from multihead.data.shuffling import shuffled, shuffled_blocks
+from multihead.data.shuffling import shuffle_indices, shuffled_blocks
 from multihead.errors import UserError
 
 OF_EARLIER_VERSIONS = {
@@ -26,7 +26,7 @@ OF_EARLIER_VERSIONS = {
 @given(count=st.integers(0, 301), size=st.integers(1, 40), seed=st.integers(0, 99))
 def test_blocks_of_a_permutation_are_those_of_the_whole(count: int, size: int, seed: int) -> None:
     blocks = list(shuffled_blocks(count, seed, "a", 1, size=size))
-    assert np.array_equal(np.concatenate(blocks), shuffled(count, seed, "a", 1))
+    assert np.array_equal(np.concatenate(blocks), shuffle_indices(count, seed, "a", 1))
     assert all(len(block) == size for block in blocks[:-1])
 
 
@@ -41,7 +41,7 @@ def test_equal_draws_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
             return (numbers * np.uint64(5) % np.uint64(7)) << np.uint64(61)
 
     monkeypatch.setattr(np.random, "PCG64", Coarse)
-    assert np.array_equal(np.concatenate(list(shuffled_blocks(97, 1, size=5))), shuffled(97, 1))
+    assert np.array_equal(np.concatenate(list(shuffled_blocks(97, 1, size=5))), shuffle_indices(97, 1))
 
 
 @pytest.mark.parametrize("some", [False, True])
@@ -52,11 +52,11 @@ def test_a_plan_on_disk_is_that_of_earlier_versions(some: bool, monkeypatch: pyt
     plan = epoch_plan(n % 31, n % 29, 127, 11, 13, chosen=chosen)
     assert hashlib.sha256(b"".join(b.tobytes() + b"|" for b in plan)).hexdigest() == OF_EARLIER_VERSIONS[some]
     in_memory: list[NDArray[np.int64]] = []
-    order = shuffled(1009, 11, "pairs of epoch", 13)
+    order = shuffle_indices(1009, 11, "pairs of epoch", 13)
     order = order if chosen is None else chosen[order]
     for start in range(0, 1009, 37):
         in_memory += batch_by_length(order[start : start + 37], n % 31, n % 29, 127)
-    expected = [in_memory[i] for i in shuffled(len(in_memory), 11, "batches of epoch", 13)]
+    expected = [in_memory[i] for i in shuffle_indices(len(in_memory), 11, "batches of epoch", 13)]
     assert len(plan) == len(expected)
     assert all(np.array_equal(a, b) for a, b in zip(plan, expected, strict=True))
     assert all(np.array_equal(a, b) for a, b in zip(plan[3:-2], expected[3:-2], strict=True))

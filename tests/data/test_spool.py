@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from multihead.data import plan, selection, spool
 from multihead.data.hashes import sentence_hash
-from multihead.data.plan import first_of_shuffled, shuffled
+from multihead.data.plan import first_of_shuffled, shuffle_indices
 from multihead.data.selection import DROPPED, TRAIN, VALID, select
 from multihead.data.spool import HashSpool, UnmarkedHashes, counts
 from multihead.errors import UserError
@@ -39,9 +39,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_repeated_hashes_are_found_by_brute_force(folder: Path, values: list[int]) -> None:
     with HashSpool(folder) as found:
         found.extend(values)
-        marks = found.repeated().slice(0, len(values)).tolist()
+        marks = found.repeat().slice(0, len(values)).tolist()
         assert marks == [value in values[:place] for place, value in enumerate(values)]
-        kept = [int(value) for chunk in UnmarkedHashes(found, found.repeated()).chunks() for value in chunk]
+        kept = [int(value) for chunk in UnmarkedHashes(found, found.repeat()).chunks() for value in chunk]
         assert kept == list(dict.fromkeys(values))
         assert len(found) == len(values)
 
@@ -66,7 +66,7 @@ def test_occurrences_are_counted_by_brute_force(folder: Path, values: list[int],
 
 @given(st.integers(0, 99), st.integers(0, 99), st.integers(0, 9))
 def test_the_first_of_a_permutation_need_not_hold_it(count: int, first: int, seed: int) -> None:
-    expected = shuffled(count, seed, "held out")[:first].tolist()
+    expected = shuffle_indices(count, seed, "held out")[:first].tolist()
     assert first_of_shuffled(count, first, seed, "held out").tolist() == expected
 
 
@@ -107,7 +107,7 @@ def in_memory(pairs: list[Pair], data: DataSettings, *, hold_out: bool) -> NDArr
     if hold_out and left:
         sides = [[sentence_hash(pairs[place][side]) for place in left] for side in (0, 1)]
         count = max(1, min(max(50, min(round(data.valid_fraction * len(left)), 2000)), len(left) // 2))
-        candidates = shuffled(len(left), data.seed, "held out")[: 20 * count].tolist()
+        candidates = shuffle_indices(len(left), data.seed, "held out")[: 20 * count].tolist()
         frequency = {c: sum(side.count(side[c]) for side in sides) for c in candidates}
         chosen = sorted(candidates, key=lambda c: frequency[c])[:count]  # a stable sort
         held = [{side[c] for c in chosen} for side in sides]

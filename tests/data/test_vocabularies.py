@@ -18,14 +18,14 @@ def test_vocabularies_with_different_ids_of_special_tokens_are_refused(tmp_path:
     swapped = Tokenizer.from_json(theirs)
     assert swapped.pad_id == ours.eos_id
     with pytest.raises(UserError, match="ids of padding, begin and end token differ"):
-        vocabularies.trained([ours, swapped], lambda: iter(()), 0, settings, lowercase=False)
+        vocabularies.train_tokenizers([ours, swapped], lambda: iter(()), 0, settings, lowercase=False)
 
 
 def test_a_given_tokenizer_lower_cases_if_asked_for() -> None:
     settings = TokenizerSettings(kind="chars")
     ours = train(["abc ab"], settings)
     cased, lower = (
-        vocabularies.trained([ours], lambda: iter(()), 0, settings, lowercase=lowercase)[0]
+        vocabularies.train_tokenizers([ours], lambda: iter(()), 0, settings, lowercase=lowercase)[0]
         for lowercase in (False, True)
     )
     assert lower.encode("AB") == ours.encode("ab") != cased.encode("AB")

@@ -52,7 +52,7 @@ def test_tags_of_a_segment_come_back(tmp_path: Path) -> None:
     (segment,) = document.segments
     text = library.to_translate(segment.source)
     assert text.text == segment.source.text
-    assert library.rendered(document, {0: library.to_document(text)}) == path.read_bytes()
+    assert library.render(document, {0: library.to_document(text)}) == path.read_bytes()
 
 
 def test_a_server_without_the_library_refuses_html(monkeypatch: pytest.MonkeyPatch) -> None:

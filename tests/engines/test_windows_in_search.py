@@ -12,7 +12,7 @@ from laying_out import lay_out, noisy_transformer
 from torch.testing import assert_close
 
 from multihead.batch import Source
-from multihead.description import EncoderDecoderSpec, WindowSpec, mapped
+from multihead.description import EncoderDecoderSpec, WindowSpec, map_weights
 from multihead.engines import layers
 from multihead.engines.native import windows
 from multihead.engines.native.cache import NativeCache
@@ -148,7 +148,7 @@ def windowed(window: WindowSpec | None, of_model: int = 7) -> EncoderDecoderSpec
         spec.encoder.layers[0], self_attention=replace(own, score=replace(own.score, window=window))
     )
     encoder = replace(spec.encoder, layers=(first, *spec.encoder.layers[1:]))
-    return replace(mapped(spec, lambda value: value), encoder=encoder, window=of_model)
+    return replace(map_weights(spec, lambda value: value), encoder=encoder, window=of_model)
 
 
 @pytest.mark.parametrize(

@@ -233,7 +233,7 @@ def test_quantised_weights_are_within_half_a_step() -> None:
     for limit in (127, 63):
         made = Quantized.of(weight, limit)
         assert np.abs(made.values).max() == limit
-        assert np.abs(made.restored - weight).max() <= 0.5001 / made.multiplier
+        assert np.abs(made.restore - weight).max() <= 0.5001 / made.multiplier
 
 
 def test_saturation_is_counted_as_pairs_of_products_add_up() -> None:

@@ -70,7 +70,7 @@ def test_the_page_segments_text_as_python_does(settings: dict[str, object], tmp_
 
 
 def test_a_lower_casing_vocabulary_is_read_alike(tmp_path: Path) -> None:
-    tokenizer = vocabulary().lowercased()
+    tokenizer = vocabulary().with_lowercasing()
     texts = [*HARD, "EIN HUND", "ΟΔΟΣ", "Straße İ I ı"]
     made = page_parts(reversing(tokenizer, steps=0), tokenizer)
     (encoded,) = in_node(made, tmp_path, [{"kind": "encode", "texts": texts}])

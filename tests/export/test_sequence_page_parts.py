@@ -14,7 +14,7 @@ from live_texts import HARD
 from PIL import Image
 
 from multihead.apps.export.page.sequence_reference import masked_logits, model_logits, picture_logits
-from multihead.data.images.opening import Form, fitted
+from multihead.data.images.opening import Form, fit_image
 from multihead.errors import UserError
 from multihead.inspect.maps import record_sequence
 from multihead.models.bert import BERT
@@ -125,7 +125,7 @@ def test_a_picture_is_scaled_and_cropped_to_the_same_pixels_as_in_python(
         rgba = np.dstack([pixels, np.full((height, width), 255, np.uint8)])
         (tmp_path / f"{number}.rgba").write_bytes(rgba.tobytes())
         requests.append({"kind": "fit", "file": f"{number}.rgba", "height": height, "width": width})
-        expected.append(fitted(Image.fromarray(pixels), Form(15, channels)).reshape(channels, -1).tolist())
+        expected.append(fit_image(Image.fromarray(pixels), Form(15, channels)).reshape(channels, -1).tolist())
     found = in_node(made, tmp_path, requests)
     for one, ours, request in zip(found, expected, requests, strict=True):
         # Before Pillow 13, the rows of a tall picture were scaled first.

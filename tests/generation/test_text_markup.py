@@ -7,7 +7,7 @@ import pytest
 from multihead.tasks.translation.texts.tag_alignment import as_wholes
 from multihead.tasks.translation.texts.tag_placement import with_tags
 from multihead.tasks.translation.texts.text_layout import PlacedTag, SentenceUnit, laid_out
-from multihead.text.markup import Markup, Piece, Tag, nested
+from multihead.text.markup import Markup, Piece, Tag, nest
 
 OPEN, CLOSE = Tag("1", "open"), Tag("1", "close")
 OTHER, OTHER_END = Tag("2", "open"), Tag("2", "close")
@@ -19,9 +19,9 @@ def test_pieces_of_text_are_merged_and_empty_ones_dropped() -> None:
 
 def test_a_crossing_pair_becomes_empty_at_its_first_tag() -> None:
     crossing = Markup.of(OPEN, "a", OTHER, "b", CLOSE, "c", OTHER_END)
-    assert nested(crossing) == Markup.of(OPEN, "a", OTHER, OTHER_END, "b", CLOSE, "c")
+    assert nest(crossing) == Markup.of(OPEN, "a", OTHER, OTHER_END, "b", CLOSE, "c")
     turned = Markup.of("a", CLOSE, "b", OPEN)
-    assert nested(turned) == Markup.of("a", OPEN, CLOSE, "b")
+    assert nest(turned) == Markup.of("a", OPEN, CLOSE, "b")
 
 
 def test_any_order_of_tags_becomes_nested_and_keeps_the_text() -> None:
@@ -30,7 +30,7 @@ def test_any_order_of_tags_becomes_nested_and_keeps_the_text() -> None:
         pieces: list[Piece] = [Tag(str(n), kind) for n in range(3) for kind in ("open", "close")]
         pieces += ["a", "b", Tag("x", "alone")]
         chance.shuffle(pieces)
-        found = nested(Markup.of(*pieces))
+        found = nest(Markup.of(*pieces))
         assert sorted(map(repr, found.tags)) == sorted(repr(p) for p in pieces if isinstance(p, Tag))
         assert found.text == Markup.of(*pieces).text
         opened: list[str] = []

@@ -16,7 +16,7 @@ from multihead.tasks.translation.texts.text_layout import Span, laid_out
 from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text import symbols
 from multihead.text.casing import Casing
-from multihead.text.markup import Markup, Tag, nested
+from multihead.text.markup import Markup, Tag, nest
 from multihead.text.placeholders import find_tags
 from multihead.text.spelling import Spelling
 from multihead.text.symbols import PLACEHOLDERS
@@ -168,7 +168,7 @@ def test_markup_keeps_each_tag_once(tokenizer: Tokenizer) -> None:
     source = Markup.of("Ein ", tags[0], "roter Hund. Er", tags[1], " bellt ", tags[2], "laut. <b>Ja</b>")
     (found,) = translator(tokenizer).translate_markup([source])
     assert sorted(map(repr, found.markup.tags)) == sorted(map(repr, source.tags))
-    assert nested(found.markup) == found.markup
+    assert nest(found.markup) == found.markup
     assert found.markup.text == "EIN ROTER HUND. ER BELLT LAUT. <b>JA</b>"
 
 
@@ -297,7 +297,7 @@ def test_a_sentence_in_capitals_is_searched_in_lower_case_and_written_in_capital
 
 def test_sentences_are_searched_in_the_spelling_of_the_training(tokenizer: Tokenizer) -> None:
     made = translator(tokenizer, lambda line, settings: [line])
-    made.casing = Casing.learned(["Da läuft ein Hund.", "Er ist da, auf der Straße."])
+    made.casing = Casing.learn(["Da läuft ein Hund.", "Er ist da, auf der Straße."])
     texts = ["EIN HUND SIEHT {name} AUF DER STRASSE.", "ein hund läuft da.", "Ein hund läuft da."]
     found = made.translate(texts)
     assert calls(made)[0] == [
@@ -310,8 +310,8 @@ def test_sentences_are_searched_in_the_spelling_of_the_training(tokenizer: Token
 
 def test_typing_errors_are_searched_as_the_words_of_the_training_and_named(tokenizer: Tokenizer) -> None:
     made = translator(tokenizer, lambda line, settings: [line])
-    made.spelling = Spelling.learned(["Da läuft ein Hund.", "Er ist da, auf der Straße."] * 9)
-    made.casing = Casing.learned(["Da läuft ein Hund.", "Er ist da, auf der Straße."] * 9)
+    made.spelling = Spelling.learn(["Da läuft ein Hund.", "Er ist da, auf der Straße."] * 9)
+    made.casing = Casing.learn(["Da läuft ein Hund.", "Er ist da, auf der Straße."] * 9)
     texts = ["Ein Hnud sieht {nmae} auf der Starße.", "EIN HNUD LÄUFT.", "Ein Hund läuft."]
     found = made.translate(texts)
     assert calls(made)[0] == [
@@ -330,7 +330,7 @@ def test_typing_errors_are_searched_as_the_words_of_the_training_and_named(token
 
 def test_a_corpus_in_capitals_is_searched_in_capitals(tokenizer: Tokenizer) -> None:
     """It teaches no spelling: what is learned has only the share of its sentences in capitals."""
-    casing = Casing.learned(["HUND LÄUFT DA", "DA LÄUFT HUND"])
+    casing = Casing.learn(["HUND LÄUFT DA", "DA LÄUFT HUND"])
     made = TextTranslator(translator(tokenizer, lambda line, settings: [line]).translator, casing=casing)
     (found,) = made.translate(["HUND HUND LÄUFT"])
     assert found.text == "HUND HUND LÄUFT"

@@ -18,7 +18,7 @@ from multihead.inspect.report.lines import COLOURS, MAX_POINTS, Series, colour, 
 from multihead.inspect.report.maps import alignment_map
 from multihead.inspect.report.markup import SafeHtml, join, tag
 from multihead.inspect.report.samples import samples_card, translations
-from multihead.inspect.report.sentences import marked
+from multihead.inspect.report.sentences import mark_differences
 
 
 class Elements(HTMLParser):
@@ -164,8 +164,8 @@ def test_slanted_column_labels_fit_into_the_map() -> None:
 
 
 def test_words_that_differ_from_the_reference_are_marked() -> None:
-    assert join(marked("a big dog runs", "a dog runs fast")) == "a <mark>big</mark> dog runs "
-    assert join(marked("", "a dog")) == '<mark data-ko="(비어 있음)">(empty)</mark>'
+    assert join(mark_differences("a big dog runs", "a dog runs fast")) == "a <mark>big</mark> dog runs "
+    assert join(mark_differences("", "a dog")) == '<mark data-ko="(비어 있음)">(empty)</mark>'
 
 
 def test_samples_are_grouped_by_sentence() -> None:

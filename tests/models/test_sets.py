@@ -57,4 +57,4 @@ def test_a_layer_of_means_is_that_of_equation_4() -> None:
     weight, bias = mean.mixed.weight, mean.mixed.bias
     own, other = weight[:, :12], weight[:, 12:]
     expected = x @ own.T + x.mean(dim=1, keepdim=True) @ other.T + bias
-    torch.testing.assert_close(mean.compared(x), expected)
+    torch.testing.assert_close(mean.compare(x), expected)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from multihead.nn.kernels import byte_products
-from multihead.nn.kernels.byte_products import ByteProducts, int8_training, multiply, packed
+from multihead.nn.kernels.byte_products import ByteProducts, int8_training, multiply, pack
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
 from multihead.nn.kernels.stacked_linear import products_for
 from multihead.nn.modules import Linear, all_linear
@@ -26,7 +26,7 @@ def product(
     x: Tensor, weight: Tensor, bias: Tensor | None = None, with_relu: bool = False
 ) -> tuple[Tensor, Tensor]:
     out = x.new_empty(len(x), len(weight))
-    return out, multiply(x, packed(weight), bias, out, with_relu=with_relu)
+    return out, multiply(x, pack(weight), bias, out, with_relu=with_relu)
 
 
 def off(found: Tensor, wanted: Tensor) -> float:

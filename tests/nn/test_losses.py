@@ -8,7 +8,7 @@ from torch.testing import assert_close
 
 from multihead.errors import UserError
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
-from multihead.nn.losses import LossTerm, objective, smoothed_cross_entropy, validated
+from multihead.nn.losses import LossTerm, objective, smoothed_cross_entropy, validation_terms
 
 
 def test_the_objective_is_the_weighted_sum_of_means() -> None:
@@ -55,6 +55,6 @@ def test_a_loss_that_cannot_be_trained_is_an_error_with_its_place(loss: Any, fac
 
 def test_validation_names_the_term_that_a_loss_lacks() -> None:
     loss = {name: LossTerm(1.0, torch.tensor(1.0), per="tokens") for name in ("loss", "nll")}
-    assert validated(loss, "nll") == {"nll": loss["nll"]}
+    assert validation_terms(loss, "nll") == {"nll": loss["nll"]}
     with pytest.raises(UserError, match='the loss\'s term "accuracy", and the model returns "loss", "nll"'):
-        validated(loss, "nll", "accuracy")
+        validation_terms(loss, "nll", "accuracy")

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
-from multihead.nn.parts.patch_positions import PatchPositions, resized
+from multihead.nn.parts.patch_positions import PatchPositions, resize
 from multihead.nn.parts.patches import ConvolutionalPatches, LinearPatches, patches_of
 
 B, C, SIZE, ROWS, COLUMNS, D = 2, 3, 5, 7, 11, 13
@@ -62,6 +62,6 @@ def test_positions_are_interpolated_for_another_grid_only() -> None:
 def test_interpolation_keeps_a_linear_slope() -> None:
     """Vectors with a slope of 1 per patch have a slope of 1/2 on twice as many columns."""
     slope = torch.arange(float(COLUMNS)).expand(ROWS, COLUMNS).reshape(-1, 1)
-    wider = resized(slope, (ROWS, COLUMNS), (ROWS, 2 * COLUMNS)).view(ROWS, 2 * COLUMNS)
+    wider = resize(slope, (ROWS, COLUMNS), (ROWS, 2 * COLUMNS)).view(ROWS, 2 * COLUMNS)
     assert (wider.diff(dim=1) > 0).all()
     assert_close(wider[:, 15] - wider[:, 5], torch.full((ROWS,), 5.0), atol=1e-4, rtol=0)

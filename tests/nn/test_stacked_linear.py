@@ -12,7 +12,7 @@ from multihead.nn.feed_forward import FeedForward
 from multihead.nn.kernels import stacked_linear as kernel
 from multihead.nn.kernels.bf16_products import weight_gradient
 from multihead.nn.kernels.short_attention import laid_out_like
-from multihead.nn.kernels.stacked_linear import concatenated, products_for, stacked_linear
+from multihead.nn.kernels.stacked_linear import concatenate, products_for, stacked_linear
 from multihead.nn.modules import Linear, all_linear
 from multihead.system import native
 
@@ -123,12 +123,12 @@ def test_nan_propagates(level: str) -> None:
 
 def test_adjacent_parts_are_not_copied() -> None:
     whole = torch.randn(3, 5, 11)
-    assert concatenated(whole.split_with_sizes([2, 4, 5], -1)).data_ptr() == whole.data_ptr()
-    assert torch.equal(concatenated(whole.split_with_sizes([2, 4, 5], -1)), whole)
+    assert concatenate(whole.split_with_sizes([2, 4, 5], -1)).data_ptr() == whole.data_ptr()
+    assert torch.equal(concatenate(whole.split_with_sizes([2, 4, 5], -1)), whole)
     apart = whole[..., 6:], whole[..., :6]
-    assert torch.equal(concatenated(apart), torch.cat(apart, -1))
+    assert torch.equal(concatenate(apart), torch.cat(apart, -1))
     gap = whole[..., :2], whole[..., 3:]
-    assert torch.equal(concatenated(gap), torch.cat(gap, -1))
+    assert torch.equal(concatenate(gap), torch.cat(gap, -1))
 
 
 def test_gradients_are_laid_out_like_their_inputs() -> None:

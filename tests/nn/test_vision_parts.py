@@ -13,7 +13,7 @@ from multihead.nn.parts.patch_positions import NoPatchPositions, SinusoidalPatch
 from multihead.nn.parts.picture_layers import apply_channels_last
 from multihead.nn.parts.pooling import ClassPooling, MeanPooling, SequencePooling
 from multihead.nn.parts.registers import PatchDropout, Registers
-from multihead.nn.parts.small_data import LocalityAttention, ShiftedPatches, shifted
+from multihead.nn.parts.small_data import LocalityAttention, ShiftedPatches, shift
 
 B, C, H, N, D, D_K = 3, 2, 5, 7, 12, 11
 
@@ -76,7 +76,7 @@ def test_a_pools_shares_are_those_it_sums_by(pool: nn.Module) -> None:
 
 def test_the_shifts_are_diagonal_and_filled_with_nothing() -> None:
     pixels = torch.rand(1, 1, 5, 7) + 1
-    own, *moved = shifted(pixels, 2)[0].unbind(0)
+    own, *moved = shift(pixels, 2)[0].unbind(0)
     assert torch.equal(own, pixels[0, 0])
     found = set()
     for one in moved:

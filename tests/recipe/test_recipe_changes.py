@@ -13,7 +13,7 @@ from multihead.recipe import (
     differences,
     from_toml,
     recipe_hash,
-    resumed,
+    resume_recipe,
     with_horizon,
     with_vocabularies,
 )
@@ -95,39 +95,40 @@ def test_the_schedule_of_a_new_run_spans_its_steps() -> None:
 
 def test_more_steps_do_not_change_the_schedule() -> None:
     old = with_horizon(BASE)
-    new = resumed(old, recipe({"training.steps": 9001, "search.beam_size": 3}))
+    new = resume_recipe(old, recipe({"training.steps": 9001, "search.beam_size": 3}))
     assert (new.training.steps, new.training.horizon, new.search.beam_size) == (9001, 8000, 3)
 
 
 def test_extending_a_cosine_schedule_is_refused() -> None:
     old = with_horizon(recipe({"training.schedule": "cosine"}))
     with pytest.raises(UserError, match=r"runs/a: the learning rate is 0 from update 8,000 on .* --init RUN"):
-        resumed(old, recipe({"training.schedule": "cosine", "training.steps": 8001}), place="runs/a")
+        resume_recipe(old, recipe({"training.schedule": "cosine", "training.steps": 8001}), place="runs/a")
     # A run started with a shorter horizon on purpose can be resumed.
     odd = recipe({"training.schedule": "cosine", "training.horizon": 97})
-    assert resumed(odd, odd) == odd
+    assert resume_recipe(odd, odd) == odd
 
 
 def test_filled_in_vocabulary_sizes_do_not_prevent_resuming() -> None:
     assert (
-        resumed(with_vocabularies(with_horizon(BASE), 97, 97), BASE).training == with_horizon(BASE).training
+        resume_recipe(with_vocabularies(with_horizon(BASE), 97, 97), BASE).training
+        == with_horizon(BASE).training
     )
 
 
 def test_the_same_command_resumes_with_the_same_recipe() -> None:
     old = with_horizon(BASE)
-    assert resumed(old, BASE) == old
+    assert resume_recipe(old, BASE) == old
 
 
 def test_another_horizon_is_refused() -> None:
     with pytest.raises(UserError, match=re.escape("(training.horizon: 8000 -> 97)")):
-        resumed(with_horizon(BASE), recipe({"training.horizon": 97}))
+        resume_recipe(with_horizon(BASE), recipe({"training.horizon": 97}))
 
 
 def test_all_refused_differences_are_named_and_only_those() -> None:
     new = recipe({"training.seed": 7, "model.d_ff": 97, "training.threads": 1})
     with pytest.raises(UserError) as caught:
-        resumed(with_horizon(BASE), new, place="runs/a")
+        resume_recipe(with_horizon(BASE), new, place="runs/a")
     assert str(caught.value) == (
         "runs/a: this run was started with other settings (model.d_ff: 512 -> 97; training.seed: 1 -> 7). "
         "Give the same settings to resume it, or another --run folder."

@@ -136,11 +136,11 @@ ATTACKS: dict[str, Attack] = {
         recipe.load,
     ),
     "corpora with a key of 100,000 parts": ("c.toml", DOTTED, from_corpora),
-    "a sweep with a key of 100,000 parts": ("s.toml", DOTTED, lambda path: plan.read(str(path))),
+    "a sweep with a key of 100,000 parts": ("s.toml", DOTTED, lambda path: plan.read_sweep(str(path))),
     "a sweep of 387 million members": (
         "s.toml",
         f'recipe = "quickstart"\n[grid]\n{GRID}'.encode(),
-        lambda path: plan.read(str(path)),
+        lambda path: plan.read_sweep(str(path)),
     ),
     "a model.json of lists": ("model.json", LISTS, model_file.read),
     "a model.json in depth": ("model.json", b'{"a":' * 2_000_000, model_file.read),

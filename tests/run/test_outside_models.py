@@ -12,7 +12,7 @@ from sealing import accept
 import multihead
 from multihead import recipe as recipes
 from multihead.apps.studies.sweep import running
-from multihead.apps.studies.sweep.plan import read
+from multihead.apps.studies.sweep.plan import read_sweep
 from multihead.cli import main
 from multihead.errors import UserError
 from multihead.recipe import model_kinds, recipe_hash
@@ -179,7 +179,9 @@ def test_a_changed_file_is_told(place: Path, caplog: pytest.LogCaptureFixture) -
     multihead.load(place / "run", model_file=place / "mine.py")
     (message,) = caplog.messages
     now = plugins.name_file(place / "mine.py")
-    assert message.startswith(f"{plugins.shown(old)} is recorded, but {plugins.shown(now)} is used")
+    assert message.startswith(
+        f"{plugins.display_name(old)} is recorded, but {plugins.display_name(now)} is used"
+    )
     caplog.clear()
     multihead.load(place / "run")
     assert not caplog.messages  # once is enough
@@ -293,11 +295,11 @@ def test_a_sweep_names_files_from_its_own_folder_and_its_processes_may_execute_t
     (place / "sweep.toml").write_text(
         'recipe = "multi30k-de-en"\nset.model.kind = "mine.py"\n[[members]]\nname = "one"\n'
     )
-    (member,) = read(str(place / "sweep.toml"), {}).members
+    (member,) = read_sweep(str(place / "sweep.toml"), {}).members
     assert member.recipe.kind == recorded(place)
     begun: list[dict[str, str]] = []
     monkeypatch.setattr(subprocess, "Popen", lambda *_, env, **__: begun.append(env))
-    running._started(member, place, jobs=1)
+    running._start(member, place, jobs=1)
     file = recipes.load(place / "one.toml")
     assert file.kind == recorded(place)
     forget()

@@ -78,7 +78,7 @@ READERS: Mapping[str, tuple[Callable[[Path], bytes], Callable[[Path], object]]] 
         lambda _: CORPORA,
         lambda path: corpora(DataSettings(dir=str(path.parent), corpora=path.name)),
     ),
-    "sweep.toml": (lambda _: SWEEP, lambda path: plan.read(str(path))),
+    "sweep.toml": (lambda _: SWEEP, lambda path: plan.read_sweep(str(path))),
     "model.json": (lambda _: (FIXTURE / "model.json").read_bytes(), model_file.read),
     "manifest.json": (manifest, lambda path: Manifest.load(path.parent)),
     "metrics.jsonl": (

@@ -387,11 +387,11 @@ def damaged_store(case: Case) -> str:
     data = DataSettings(dir=str(folder), source=("t.de",), target=("t.en",), cache=str(folder / "cache"))
     tokenizer = TokenizerSettings(kind="words", vocab_size=40)
     first = prepare(data, tokenizer)
-    wanted = checksums._found(first.folder, checksums._files(first.folder))
+    wanted = checksums._find(first.folder, checksums._files(first.folder))
     path = case.chance.choice(sorted(p for p in first.folder.rglob("*") if p.is_file() and p.stat().st_size))
     case.chance.choice([flip, cut, zero])(path, case.chance)
     again = prepare(data, tokenizer)
-    return "" if checksums._found(again.folder, checksums._files(again.folder)) == wanted else "other data"
+    return "" if checksums._find(again.folder, checksums._files(again.folder)) == wanted else "other data"
 
 
 # --- time ---------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from multihead.errors import UserError
 from multihead.text.identify import Guess, available, identify
-from multihead.text.languages import Language, canonical, closest, is_language, known, language, primary
+from multihead.text.languages import Language, canonical, closest, is_known, is_language, language, primary
 
 CODES = {
     "EN": "en",
@@ -73,7 +73,7 @@ def test_any_text_is_a_code_or_refused_in_one_line(text: str) -> None:
         assert all(language(text))
     else:
         assert len(message) < 211
-        assert (primary(text), known(text)) == ("", False)
+        assert (primary(text), is_known(text)) == ("", False)
 
 
 def test_languages_have_names_in_english_and_in_themselves() -> None:
@@ -91,7 +91,7 @@ def test_languages_have_names_in_english_and_in_themselves() -> None:
 
 
 def test_codes_that_no_standard_lists_are_told_from_others() -> None:
-    assert [known(code) for code in ("de", "DE-at", "nds", "xx", "zzz", "Deutsch")] == [True] * 3 + [
+    assert [is_known(code) for code in ("de", "DE-at", "nds", "xx", "zzz", "Deutsch")] == [True] * 3 + [
         False
     ] * 3
 

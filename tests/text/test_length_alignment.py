@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multihead.text import length_alignment
-from multihead.text.length_alignment import PARAGRAPHS, SENTENCES, VARIANCE, Bead, aligned
+from multihead.text.length_alignment import PARAGRAPHS, SENTENCES, VARIANCE, Bead, align_lengths
 
 texts = st.lists(st.text("ab 1", max_size=9), max_size=6)
 
@@ -42,7 +42,7 @@ def cost(
 
 @given(st.lists(st.integers(0, 60), max_size=4), st.lists(st.integers(0, 60), max_size=4), st.floats(0.5, 2))
 def test_the_path_is_the_best_of_all(sources: list[int], targets: list[int], ratio: float) -> None:
-    found = length_alignment._aligned(
+    found = length_alignment._align(
         sources, targets, SENTENCES, {}, ([0] * len(sources), [0] * len(targets)), ratio
     )
     steps = [(len(left), len(right)) for left, right in found]
@@ -53,7 +53,7 @@ def test_the_path_is_the_best_of_all(sources: list[int], targets: list[int], rat
 @given(texts, texts)
 @settings(max_examples=200)
 def test_every_sentence_is_in_one_bead(sources: list[str], targets: list[str]) -> None:
-    found = aligned(sources, targets)
+    found = align_lengths(sources, targets)
     assert [number for left, _ in found for number in left] == list(range(len(sources)))
     assert [number for _, right in found for number in right] == list(range(len(targets)))
 
@@ -74,7 +74,7 @@ def test_sentences_left_out_are_found(ratio: float) -> None:
     sides = [
         ["x" * sizes[number] for number in side] for sizes, side in zip((lengths, spread), kept, strict=True)
     ]
-    assert right_share(aligned(sides[0], sides[1]), *kept) > 0.85
+    assert right_share(align_lengths(sides[0], sides[1]), *kept) > 0.85
 
 
 def test_names_and_numbers_decide_where_lengths_do_not() -> None:
@@ -85,7 +85,7 @@ def test_names_and_numbers_decide_where_lengths_do_not() -> None:
         for word in words
         if word != "Chem"
     ]
-    found = aligned(source, target)
+    found = align_lengths(source, target)
     assert (range(3, 4), range(3, 3)) in found
     assert sum(len(left) == len(right) == 1 for left, right in found) == 9
 
@@ -99,18 +99,18 @@ def test_paragraphs_are_seldom_joined_and_tags_tell_them_apart() -> None:
         "A man stands there.",
     ]
     target = ["Ein Hund", "Ein Mann spielt. Zwei Kinder laufen.", "Ein Hund rennt.", "Eine Frau liest."]
-    assert [len(right) for _, right in aligned(source, target, PARAGRAPHS)] == [1, 1, 1, 1, 0]
+    assert [len(right) for _, right in align_lengths(source, target, PARAGRAPHS)] == [1, 1, 1, 1, 0]
     same = ["Eins.", "Zwei.", "Drei.", "Vier.", "Fünf."]
     for place in range(5):
         left = [2 * (number == place) for number in range(5)]
         tags = left, left[:2] + left[3:]
-        found = aligned(same, same[:2] + same[3:], PARAGRAPHS, tags)
+        found = align_lengths(same, same[:2] + same[3:], PARAGRAPHS, tags)
         single = {(one[0], other[0]) for one, other in found if len(one) == len(other) == 1}
         if place != 2:
             assert (place, place - (place > 2)) in single
 
 
 def test_a_text_that_is_much_longer_is_aligned_to_its_end() -> None:
-    found = aligned(["a"] * 3, ["b"] * 450)
+    found = align_lengths(["a"] * 3, ["b"] * 450)
     assert found[-1][1].stop == 450
     assert found[-1][0].stop == 3

@@ -24,7 +24,7 @@ def pairs(count: int) -> list[tuple[str, str]]:
 
 
 def test_words_that_translate_each_other_have_the_largest_weight() -> None:
-    found = Lexicon.learned(pairs(211))
+    found = Lexicon.learn(pairs(211))
     for source, target in WORDS.items():
         best = max(WORDS.values(), key=lambda word: found.weight(source, word))
         assert best == target
@@ -44,12 +44,12 @@ def test_probabilities_of_a_source_word_sum_to_1() -> None:
 
 def test_nothing_is_learned_from_nothing() -> None:
     assert len(translations([], []).probability) == 0
-    assert len(Lexicon.learned([])) == len(Lexicon.learned([("", "a")])) == 0
+    assert len(Lexicon.learn([])) == len(Lexicon.learn([("", "a")])) == 0
 
 
 def test_only_the_largest_weights_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lexicon, "MOST", 5)
-    found = Lexicon.learned(pairs(211))
+    found = Lexicon.learn(pairs(211))
     assert len(found) == 5
     assert all(
         weight > 0.7 for own in json.loads(found.to_json())["weights"].values() for weight in own.values()
@@ -57,7 +57,7 @@ def test_only_the_largest_weights_are_kept(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_stored_lexicon_is_the_same(tmp_path: Path) -> None:
-    found = Lexicon.learned(pairs(101))
+    found = Lexicon.learn(pairs(101))
     (tmp_path / NAME).write_text(found.to_json(), encoding="utf-8")
     assert Lexicon.load(tmp_path).to_json() == found.to_json()
     assert len(Lexicon.load(tmp_path / "elsewhere")) == 0

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multihead.text.perturb import Perturbation, permuted, perturb
+from multihead.text.perturb import Perturbation, permute, perturb
 
 WORDS = [f"w{number}" for number in range(101)]
 TEXT = " ".join(WORDS)
@@ -38,7 +38,7 @@ def test_permuting_moves_no_word_further_than_allowed(rate: float) -> None:
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 999))
 def test_a_permutation_keeps_every_word_within_the_distance(count: int, furthest: int, seed: int) -> None:
     words = [str(number) for number in range(count)]
-    mixed = permuted(words, furthest, random.Random(seed))
+    mixed = permute(words, furthest, random.Random(seed))
     assert sorted(mixed) == sorted(words)
     assert all(abs(place - int(word)) <= furthest for place, word in enumerate(mixed))
 

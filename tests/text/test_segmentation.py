@@ -98,19 +98,21 @@ def test_sentences_and_the_space_between_them_are_the_text(text: str) -> None:
 def test_what_stands_in_the_places_of_sentences_gets_the_same_space() -> None:
     found = split("  Eins.  Zwei!\n\nDrei? ", "de")
     assert found.sentences == ("Eins.", "Zwei!", "Drei?")
-    assert found.joined(["One.", "Two!", "Three?"]) == "  One.  Two!\n\nThree? "
-    assert split(" \n").joined([]) == " \n"
+    assert found.join_parts(["One.", "Two!", "Three?"]) == "  One.  Two!\n\nThree? "
+    assert split(" \n").join_parts([]) == " \n"
     with pytest.raises(ValueError, match="zip"):
-        found.joined(["One."])
+        found.join_parts(["One."])
 
 
 def test_space_between_sentences_follows_the_language_that_they_are_in() -> None:
     chinese = split("你好。再见！\n好。", "zh")
-    assert chinese.joined(["Hello.", "Bye!", "Good."], "en") == "Hello. Bye!\nGood."
-    assert chinese.joined(["こんにちは。", "さよなら！", "うん。"], "ja") == "こんにちは。さよなら！\nうん。"
+    assert chinese.join_parts(["Hello.", "Bye!", "Good."], "en") == "Hello. Bye!\nGood."
+    assert (
+        chinese.join_parts(["こんにちは。", "さよなら！", "うん。"], "ja") == "こんにちは。さよなら！\nうん。"
+    )
     english = split("Hello. Bye!  Good.", "en")
-    assert english.joined(["你好。", "再见！", "好。"], "zh-Hans") == "你好。再见！  好。"
-    assert english.joined(["Hallo.", "Tschüs!", "Gut."], "de") == "Hallo. Tschüs!  Gut."
+    assert english.join_parts(["你好。", "再见！", "好。"], "zh-Hans") == "你好。再见！  好。"
+    assert english.join_parts(["Hallo.", "Tschüs!", "Gut."], "de") == "Hallo. Tschüs!  Gut."
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from multihead.text.training import train
 KINDS = ["bpe", "unigram", "wordpiece", "chars", "words", "spaced"]
 BYTE_KINDS = ["bpe", "unigram", "chars"]
 CHOSEN = ("standard", "<2de>", "<2zh-hant>", "<domain-legal>")
-SYMBOLS = symbols.chosen(CHOSEN)
+SYMBOLS = symbols.choose_symbols(CHOSEN)
 
 plain = st.lists(
     st.sampled_from(
@@ -124,7 +124,7 @@ def test_domains_have_tags_and_other_names_are_refused() -> None:
     with pytest.raises(UserError, match="single hyphens"):
         symbols.domain("a--b")
     with pytest.raises(UserError, match=r'tokenizer.symbols: "2de" is no reserved symbol. Write "standard"'):
-        symbols.chosen(["standard", "2de"])
+        symbols.choose_symbols(["standard", "2de"])
 
 
 def test_symbols_are_the_last_tokens_and_all_others_what_they_were(
@@ -251,7 +251,7 @@ def test_symbols_survive_a_file_and_lower_case(tokenizer: Tokenizer, tmp_path: P
     assert loaded.symbols == tokenizer.symbols
     assert loaded.to_json() == tokenizer.to_json()
     assert MarkedTokenizer(loaded).encode(text) == MarkedTokenizer(tokenizer).encode(text)
-    lower = MarkedTokenizer(tokenizer.lowercased())
+    lower = MarkedTokenizer(tokenizer.with_lowercasing())
     assert lower.encode(text) == MarkedTokenizer(tokenizer).encode(text.lower())
     assert lower.normalize(text) == text.lower()
 

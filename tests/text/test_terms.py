@@ -190,7 +190,7 @@ def test_a_translation_is_searched_for_all_forms_of_the_targets(tmp_path: Path) 
     assert [term.source for term in lost] == ["Köter", "Server"]
     assert ours.missing([], "nothing") == []
     text = "A dog, 서버실 and 서버, hosts, hounds"
-    assert ours.placed(matches, text) == [(2, 5), None, (15, 17), None]
+    assert ours.term_places(matches, text) == [(2, 5), None, (15, 17), None]
     assert len(ours.missing(matches, "")) == 4
 
 

@@ -239,16 +239,16 @@ def test_a_special_token_that_is_not_marked_as_one_never_comes_from_text(tmp_pat
 
 
 def test_a_tokenizer_is_made_to_lowercase(tokenizer: Tokenizer, sentences: list[str]) -> None:
-    lower = tokenizer.lowercased()
+    lower = tokenizer.with_lowercasing()
     assert lower.encode_batch(sentences) == tokenizer.encode_batch([text.lower() for text in sentences])
     assert tokenizer.normalize("ÄB") == "ÄB"
     assert lower.normalize("ÄB") == "äb"
-    assert lower.lowercased() is lower
+    assert lower.with_lowercasing() is lower
 
 
 def test_a_tokenizer_without_normaliser_is_made_to_lowercase() -> None:
     content = json.loads(trained("words", ["ein kleiner Hund"]).to_json())
-    tokenizer = Tokenizer.from_json(json.dumps({**content, "normalizer": None})).lowercased()
+    tokenizer = Tokenizer.from_json(json.dumps({**content, "normalizer": None})).with_lowercasing()
     assert tokenizer.decode(tokenizer.encode("EIN KLEINER Kleiner")) == "ein kleiner kleiner"
 
 

@@ -25,12 +25,12 @@ def test_a_training_takes_what_was_asked_for_and_no_less_than_half(
 
     def watch(step: int) -> None:
         nonlocal most
-        most = max(most, space.taken(tmp_path))
+        most = max(most, space.bytes_taken(tmp_path))
 
     training.observer.on_step = watch  # type: ignore[method-assign]
     fit(training)
     needed = space.needed(model, training.settings)
-    assert 0.5 * needed < max(most, space.taken(tmp_path)) <= needed
+    assert 0.5 * needed < max(most, space.bytes_taken(tmp_path)) <= needed
 
 
 def test_too_little_room_is_an_error_with_both_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from made_up_pairs import (
 )
 
 from multihead import recipe as recipes
-from multihead.data.vocabularies import trained
+from multihead.data.vocabularies import train_tokenizers
 from multihead.tasks.translation.suggest import CorpusProfile, RequestedSettings, profile, suggest
 from multihead.text.cleaning import rejection_reason
 from multihead.text.pieces import normalizer
@@ -235,4 +235,4 @@ def test_the_vocabularies_decided_on_can_be_trained(pairs: list[Pair]) -> None:
     part = pairs[: max(1, len(pairs) - 3)]
     normal = normalizer(lowercase=False)
     assume(all(any(normal.normalize_str(pair[side]) for pair in part) for side in (0, 1)))
-    trained([*sides], lambda: iter(part), len(part), recipe.tokenizer, lowercase=False)
+    train_tokenizers([*sides], lambda: iter(part), len(part), recipe.tokenizer, lowercase=False)

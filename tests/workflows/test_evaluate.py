@@ -15,7 +15,7 @@ from multihead.tasks.translation.evaluate import (
     TestSet,
     compare,
     evaluate,
-    perturbed,
+    perturb_sources,
     read_test_set,
     test_sets,
 )
@@ -80,11 +80,11 @@ def test_without_test_sets_the_error_gives_a_remedy(small: Make) -> None:
 
 def test_sources_are_perturbed_and_references_stay() -> None:
     test = TestSet("news", ["a b c d e", "f g h i j"], ["A B", "F G"])
-    worse = perturbed(test, "trim", 0.4)
+    worse = perturb_sources(test, "trim", 0.4)
     assert (worse.name, worse.sources, worse.references) == (
         "news, trim 0.4",
         ["a b c", "f g h"],
         test.references,
     )
-    first, second = perturbed(TestSet("same", ["a b c d e f"] * 2, ["x"] * 2), "permute", 0.5).sources
+    first, second = perturb_sources(TestSet("same", ["a b c d e f"] * 2, ["x"] * 2), "permute", 0.5).sources
     assert first != second

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from multihead.workflows.growing import grown
+from multihead.workflows.growing import grow_weights
 
 OLD, NEW = 11, 13
 
@@ -23,7 +23,7 @@ def weights(vocabulary: int, number: float) -> dict[str, Tensor]:
 
 
 def test_every_axis_of_the_vocabulary_grows_wherever_it_stands() -> None:
-    found = grown(weights(OLD, 1.0), weights(NEW, 2.0), OLD, NEW)
+    found = grow_weights(weights(OLD, 1.0), weights(NEW, 2.0), OLD, NEW)
     assert {name: weight.shape for name, weight in found.items()} == {
         name: weight.shape for name, weight in weights(NEW, 2.0).items()
     }
@@ -35,6 +35,6 @@ def test_every_axis_of_the_vocabulary_grows_wherever_it_stands() -> None:
 
 
 def test_a_weight_that_differs_in_another_size_is_left_as_it_is() -> None:
-    found = grown({"w": torch.ones(OLD, 3)}, {"w": torch.ones(NEW, 4)}, OLD, NEW)
+    found = grow_weights({"w": torch.ones(OLD, 3)}, {"w": torch.ones(NEW, 4)}, OLD, NEW)
     assert found["w"].shape == (OLD, 3)
-    assert grown({"w": torch.ones(OLD)}, {}, OLD, NEW)["w"].shape == (OLD,)
+    assert grow_weights({"w": torch.ones(OLD)}, {}, OLD, NEW)["w"].shape == (OLD,)

@@ -41,9 +41,9 @@ def test_titles_that_labels_do_not_define_are_found(tmp_path: Path) -> None:
     paths = [written(tmp_path, name, text) for name, text in pages.items()]
     assert linked_places(paths) == {path: {"set up", "the end"} for path in paths}
     document = open_document(paths[1])
-    assert document.rendered({0: "Start"}) == b"Start\n=====\n"
+    assert document.render({0: "Start"}) == b"Start\n=====\n"
     document.linked({"set up"})
-    assert document.rendered({0: "Start"}) == b".. _`Set up`:\n\nStart\n=====\n"
+    assert document.render({0: "Start"}) == b".. _`Set up`:\n\nStart\n=====\n"
 
 
 def test_a_heading_that_another_page_names_gets_an_anchor(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from multihead.workflows.suggested_recipe import suggested
+from multihead.workflows.suggested_recipe import suggest_recipe
 
 SAME = "from multihead.models.transformer import Model, Settings\n"
 EXTENDED = """
@@ -36,8 +36,8 @@ def test_a_model_with_a_built_in_models_settings_gets_its_sizes(
 ) -> None:
     (tmp_path / "mine.py").write_text(SAME, encoding="utf-8")
     for joint in ({}, {"tokenizer.joint": False}, {"tokenizer.kind": "words"}):
-        own = suggested(corpus, {"model.kind": str(tmp_path / "mine.py"), **joint}, {})
-        built_in = suggested(corpus, {"model.kind": "transformer", **joint}, {})
+        own = suggest_recipe(corpus, {"model.kind": str(tmp_path / "mine.py"), **joint}, {})
+        built_in = suggest_recipe(corpus, {"model.kind": "transformer", **joint}, {})
         assert own.model == built_in.model
         assert own.training == built_in.training
         assert own.tokenizer == built_in.tokenizer
@@ -45,16 +45,16 @@ def test_a_model_with_a_built_in_models_settings_gets_its_sizes(
 
 def test_defaults_of_its_own_stay(corpus: dict[str, tuple[str, ...]], tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(EXTENDED, encoding="utf-8")
-    own = suggested(corpus, {"model.kind": str(tmp_path / "mine.py")}, {}).model
-    built_in = suggested(corpus, {}, {}).model
+    own = suggest_recipe(corpus, {"model.kind": str(tmp_path / "mine.py")}, {}).model
+    built_in = suggest_recipe(corpus, {}, {}).model
     assert (own.d_model, own.gates) == (48, 3)  # type: ignore[attr-defined]
     assert own.num_layers == built_in.num_layers  # type: ignore[attr-defined]
     given = {"model.kind": str(tmp_path / "mine.py"), "model.d_model": 64}
-    assert suggested(corpus, given, {}).model.d_model == 64  # type: ignore[attr-defined]
+    assert suggest_recipe(corpus, given, {}).model.d_model == 64  # type: ignore[attr-defined]
 
 
 def test_another_model_starts_from_its_own_defaults(
     corpus: dict[str, tuple[str, ...]], tmp_path: Path
 ) -> None:
     (tmp_path / "mine.py").write_text(OTHER, encoding="utf-8")
-    assert suggested(corpus, {"model.kind": str(tmp_path / "mine.py")}, {}).model.d_model == 48  # type: ignore[attr-defined]
+    assert suggest_recipe(corpus, {"model.kind": str(tmp_path / "mine.py")}, {}).model.d_model == 48  # type: ignore[attr-defined]

@@ -12,7 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from multihead.apps.studies.sweep import Member, MemberRow, Sweep, agreement, read, run_sweep, to_csv, to_html
+from multihead.apps.studies.sweep import (
+    Member,
+    MemberRow,
+    Sweep,
+    agreement,
+    read_sweep,
+    run_sweep,
+    to_csv,
+    to_html,
+)
 from multihead.apps.studies.sweep.member import result_of, run_member
 from multihead.errors import UserError
 
@@ -63,7 +72,7 @@ def make(corpus: Path, tmp_path: Path) -> Make:
     def sweep(members: str) -> Sweep:
         (tmp_path / "small.toml").write_text(RECIPE.format(corpus=corpus))
         (tmp_path / "mine.toml").write_text(f'recipe = "small.toml"\nbase = "base"\n{members}')
-        return read(str(tmp_path / "mine.toml"))
+        return read_sweep(str(tmp_path / "mine.toml"))
 
     return sweep
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from multihead.apps.studies.sweep import plan, read
+from multihead.apps.studies.sweep import plan, read_sweep
 from multihead.errors import UserError
 from multihead.recipe.built_in import sweeps
 
@@ -19,7 +19,7 @@ def test_the_examples_in_the_documentation_are_valid(written: Path) -> None:
     docstring, in_guide = plan.__doc__ or "", guide.partition("```toml\n")[2].partition("```")[0]
     for text in (docstring.partition("\n\n")[2], in_guide):
         written.write_text(text, encoding="utf-8")
-        sweep = read(str(written))
+        sweep = read_sweep(str(written))
         assert len(sweep.members) == 4
         assert sweep.base in [member.name for member in sweep.members]
 
@@ -27,7 +27,7 @@ def test_the_examples_in_the_documentation_are_valid(written: Path) -> None:
 def test_the_guide_gives_the_number_of_members_of_built_in_sweeps() -> None:
     guide = (Path(__file__).parents[2] / "docs" / "how-to" / "sweeps.md").read_text(encoding="utf-8")
     for name in sweeps.names():
-        assert f"| `{name}` | {len(read(name).members)} |" in guide
+        assert f"| `{name}` | {len(read_sweep(name).members)} |" in guide
 
 
 def test_members_and_grid_make_every_combination(written: Path) -> None:
@@ -56,7 +56,7 @@ recipe = "seq2seq-multi30k"
 model.dropout = 0.25
 """
     )
-    sweep = read(str(written))
+    sweep = read_sweep(str(written))
     assert (sweep.name, sweep.about, sweep.base) == ("mine", "Two sizes, twice each.", "small,seed=1")
     assert [member.name for member in sweep.members] == [
         "small,seed=1",
@@ -78,18 +78,18 @@ def test_a_grid_alone_is_enough(written: Path) -> None:
     written.write_text(
         'recipe = "quickstart"\n[grid]\nmodel.dropout = [0.0, 0.1]\nmodel.num_heads = [1, 2]\n'
     )
-    names = [member.name for member in read(str(written)).members]
+    names = [member.name for member in read_sweep(str(written)).members]
     assert names == [f"dropout={p},num_heads={h}" for p in (0.0, 0.1) for h in (1, 2)]
 
 
 def test_command_line_settings_take_precedence_over_the_file(written: Path) -> None:
     written.write_text('recipe = "quickstart"\n[[members]]\nname = "a"\ntraining.steps = 7\n')
-    (member,) = read(str(written), {"training.steps": "11"}).members
+    (member,) = read_sweep(str(written), {"training.steps": "11"}).members
     assert member.recipe.training.steps == 11
     assert member.changed["training.steps"] == "11"
     written.write_text('recipe = "quickstart"\n[grid]\ntraining.steps = [7, 13]\n')
     with pytest.raises(UserError, match=r"--training\.steps: the grid already varies training\.steps"):
-        read(str(written), {"training.steps": "11"})
+        read_sweep(str(written), {"training.steps": "11"})
 
 
 def test_members_of_other_models_need_not_have_the_keys_given_for_some(written: Path) -> None:
@@ -97,16 +97,16 @@ def test_members_of_other_models_need_not_have_the_keys_given_for_some(written: 
         'recipe = "quickstart"\n[[members]]\nname = "a"\n[[members]]\nname = "b"\nrecipe = "small-vit"\n'
     )
     given = {"training.steps": 11, "training.batch_tokens": 2048}
-    first, second = read(str(written), given, "a*").members
+    first, second = read_sweep(str(written), given, "a*").members
     assert (first.recipe.training.steps, second.recipe.training.steps) == (11, 4000)
     with pytest.raises(UserError, match="unknown key"):
-        read(str(written), given)
+        read_sweep(str(written), given)
 
 
 def test_a_recipe_file_is_found_next_to_the_sweep_file(written: Path) -> None:
     (written.parent / "base.toml").write_text('extends = "quickstart"\n[training]\nseed = 23\n')
     written.write_text('recipe = "base.toml"\n[[members]]\nname = "a"\n')
-    (member,) = read(str(written)).members
+    (member,) = read_sweep(str(written)).members
     assert (member.recipe.name, member.recipe.training.seed) == ("a", 23)
 
 
@@ -150,21 +150,21 @@ MEMBER = 'recipe = "quickstart"\n[[members]]\nname = "a"\n'
 def test_errors_give_fact_and_place(written: Path, text: str, message: str) -> None:
     written.write_text(text)
     with pytest.raises(UserError) as caught:
-        read(str(written))
+        read_sweep(str(written))
     assert message in str(caught.value)
     assert "mine.toml" in str(caught.value) or "nowhere" in message
 
 
 def test_the_error_for_an_unknown_sweep_lists_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r'there is no sweep "lader".*ladder, .*positions'):
-        read("lader")
+        read_sweep("lader")
     with pytest.raises(UserError, match="cannot be read"):
-        read(str(tmp_path / "none.toml"))
+        read_sweep(str(tmp_path / "none.toml"))
 
 
 @pytest.mark.parametrize("name", sweeps.names())
 def test_a_built_in_sweep_loads_and_has_a_description(name: str) -> None:
-    sweep = read(name)
+    sweep = read_sweep(name)
     assert len(sweep.about) > 20
     assert len(sweep.members) > 2
     assert sweep.name == name
@@ -175,7 +175,7 @@ def test_the_documented_sweeps_exist() -> None:
 
 
 def test_table3_mini_changes_the_settings_of_the_papers_rows() -> None:
-    members = {member.name: member for member in read("table3-mini").members}
+    members = {member.name: member for member in read_sweep("table3-mini").members}
     assert len(members) == 20
     base = members["base"].recipe.values()
     changes = {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from multihead.apps.studies.sweep import Member, MemberRow, Plot, Sweep, draw, read
+from multihead.apps.studies.sweep import Member, MemberRow, Plot, Sweep, draw, read_sweep
 from multihead.apps.studies.sweep.plot import plotted_lines, setting
 from multihead.errors import UserError
 
@@ -26,7 +26,7 @@ training.seed = [1, 2]
 def written(folder: Path, text: str = SWEEP) -> Sweep:
     file = folder / "mine.toml"
     file.write_text(text)
-    return read(str(file))
+    return read_sweep(str(file))
 
 
 def done(member: Member) -> MemberRow:

@@ -7,7 +7,7 @@ from PIL import Image
 from watching import Silent
 
 from multihead import recipe as recipes
-from multihead.data.images.listing import listed
+from multihead.data.images.listing import list_images
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
@@ -101,7 +101,7 @@ def test_a_trained_run_distinguishes_dark_from_bright(tmp_path: Path, pictures: 
     for guess in guesses:
         assert sum(guess.probabilities.values()) == pytest.approx(1, abs=1e-5)
         assert list(guess.probabilities.values()) == sorted(guess.probabilities.values(), reverse=True)
-    scores = classifier.measure(listed(("test",), pictures, "data.tests.test"))
+    scores = classifier.measure(list_images(("test",), pictures, "data.tests.test"))
     assert scores.confusion.tolist() == [[5, 0], [0, 5]]
     with pytest.raises(UserError, match="trained for image classification and not for translation") as caught:
         Translator.load(tmp_path / "run")

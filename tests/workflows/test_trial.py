@@ -60,11 +60,11 @@ def test_the_recipe_with_fewer_nats_a_character_is_kept(
     better: int, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nats = iter((0.7, 0.9) if better == 0 else (0.9, 0.7))
-    monkeypatch.setattr(trial, "_judged", lambda *_: next(nats))
+    monkeypatch.setattr(trial, "_judge", lambda *_: next(nats))
     (tmp_path / "run.trial").mkdir()
     recipe = resolved(corpus)
     assert recipe.alternative is not None
-    chosen = trial.settled(recipe, tmp_path / "run", Silent())
+    chosen = trial.settle_alternative(recipe, tmp_path / "run", Silent())
     assert chosen == (recipe, recipe.alternative)[better]
     assert "0.700 nats a held-out character, against 0.900" in chosen.reasons["tokenizer.kind"]
 
@@ -75,11 +75,11 @@ def test_both_are_trained_and_the_run_keeps_its_choice(
     monkeypatch.setattr(trial, "UPDATES", 3)
     monkeypatch.setattr(trial, "SHORTEST", 2)
     recipe, run = resolved(corpus), tmp_path / "run"
-    chosen = trial.settled(recipe, run, Silent())
+    chosen = trial.settle_alternative(recipe, run, Silent())
     assert not (tmp_path / "run.trial").exists()
     train(chosen, run, Silent())
     assert "nats a held-out character" in (run / "recipe.toml").read_text(encoding="utf-8")
-    again = trial.settled(resolved(corpus, run), run, Silent())
+    again = trial.settle_alternative(resolved(corpus, run), run, Silent())
     assert again.tokenizer.kinds == Run.open(run).recipe.tokenizer.kinds == chosen.tokenizer.kinds
 
 
@@ -89,7 +89,7 @@ def test_an_interrupted_trial_is_resumed(
     monkeypatch.setattr(trial, "UPDATES", 3)
     monkeypatch.setattr(trial, "SHORTEST", 2)
     recipe, run = resolved(corpus), tmp_path / "run"
-    kept, begun = trial._judged, 0
+    kept, begun = trial._judge, 0
 
     def cut(*given: object) -> float:
         nonlocal begun
@@ -98,11 +98,11 @@ def test_an_interrupted_trial_is_resumed(
             raise KeyboardInterrupt
         return kept(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(trial, "_judged", cut)
+    monkeypatch.setattr(trial, "_judge", cut)
     with pytest.raises(KeyboardInterrupt):
-        trial.settled(recipe, run, Silent())
+        trial.settle_alternative(recipe, run, Silent())
     first = (tmp_path / "run.trial" / "0" / "model.safetensors").read_bytes()
-    monkeypatch.setattr(trial, "_judged", kept)
-    trial.settled(recipe, run, Silent())
+    monkeypatch.setattr(trial, "_judge", kept)
+    trial.settle_alternative(recipe, run, Silent())
     assert first
     assert not (tmp_path / "run.trial").exists()

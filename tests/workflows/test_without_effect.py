@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from multihead import recipe as recipes
-from multihead.apps.studies.sweep.plan import read
+from multihead.apps.studies.sweep.plan import read_sweep
 from multihead.errors import UserError
 from multihead.tasks.translation.without_effect import refuse_without_effect
 from multihead.workflows.resolve_recipe import resolve_recipe
@@ -97,7 +97,7 @@ def test_training_refuses_before_any_data_is_read(tmp_path: Path) -> None:
         )
     (tmp_path / "sweep.toml").write_text('recipe = "multi30k-en-de"\ngrid.model.max_positions = [5, 7]\n')
     with pytest.raises(UserError, match=r"member max_positions=5: model\.max_positions: it has no effect"):
-        read(str(tmp_path / "sweep.toml"))
+        read_sweep(str(tmp_path / "sweep.toml"))
 
 
 @pytest.mark.parametrize(

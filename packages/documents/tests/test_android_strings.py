@@ -10,7 +10,7 @@ from document_samples import samples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from multihead_documents import Document, Markup, open_document, repaired
+from multihead_documents import Document, Markup, open_document, repair
 from multihead_documents.errors import DocumentError
 from multihead_documents.strings.plural_categories import plural_categories
 
@@ -87,7 +87,7 @@ def test_comments_directly_above_are_notes(tmp_path: Path) -> None:
 def test_translations_are_escaped_as_the_compiler_needs_them(tmp_path: Path) -> None:
     document = opened(tmp_path, SAMPLE, "fr")
     words = 'l\'été  "50%" <x> & \\n\n?'
-    changed = document.rendered({s.number: repaired(s.source, Markup.of(words)) for s in document.segments})
+    changed = document.render({s.number: repair(s.source, Markup.of(words)) for s in document.segments})
     page = changed.decode()
     spelled = r"l\'été \u0020\"50%\" &lt;x&gt; &amp; \\n\n?"
     assert f'<string name="as_item">{spelled}</string>' not in page
@@ -129,7 +129,7 @@ def test_translations_are_escaped_as_the_compiler_needs_them(tmp_path: Path) -> 
     ],
 )
 def test_a_string_is_written_in_its_own_manner(line: str, text: str, written: str, tmp_path: Path) -> None:
-    page = opened(tmp_path, strings(line)).rendered({0: text}).decode()
+    page = opened(tmp_path, strings(line)).render({0: text}).decode()
     assert page == strings(written)
     assert compiled(page).strip() == text
     assert opened(tmp_path, page).segments[0].source.text == text
@@ -170,7 +170,7 @@ def test_the_compiler_reads_any_translation(tmp_path: Path, text: str, source: s
     text = re.sub("[\0\ud800-\udfff]", "\ufffd", text).strip()
     if not text:
         return
-    page = opened(tmp_path, strings(f'<string name="a">{source}</string>')).rendered({0: text}).decode()
+    page = opened(tmp_path, strings(f'<string name="a">{source}</string>')).render({0: text}).decode()
     read = compiled(page)
     assert read.encode("utf-16", "surrogatepass").decode("utf-16").strip() == text
     assert opened(tmp_path, page).segments[0].source.text == text
@@ -187,8 +187,8 @@ def test_quantities_of_the_target_language_are_added(
     added = [segment for segment in document.segments if segment.key.startswith("files.")][2:]
     assert [segment.key for segment in added] == [f"files.{quantity}" for quantity in wanted]
     assert all(segment.source.text == "%d Dateien" for segment in added)
-    assert document.rendered({}) == SAMPLE.encode()
-    page = document.rendered({segment.number: f"%d {segment.key}" for segment in added}).decode()
+    assert document.render({}) == SAMPLE.encode()
+    page = document.render({segment.number: f"%d {segment.key}" for segment in added}).decode()
     lines = "".join(f'\n        <item quantity="{one}">%d files.{one}</item>' for one in wanted)
     end = '<item quantity="other">%d Dateien</item>'
     assert page.replace(f'"{language}"', '"de"') == SAMPLE.replace(end, end + lines)
@@ -206,7 +206,7 @@ def test_a_form_for_1_and_21_is_translated_with_its_number(
     page = strings(f'<plurals name="a">{one.format("Eine Datei")}{other.format("%d Dateien")}</plurals>')
     document = opened(tmp_path, page, language)
     assert [s.source.text for s in document.segments][:2] == [source, "%d Dateien"]
-    assert document.rendered({0: "x"}).decode() == page.replace("Eine Datei", "x")
+    assert document.render({0: "x"}).decode() == page.replace("Eine Datei", "x")
     rules = samples()["Localizable.stringsdict"]
     (tmp_path / "a.stringsdict").write_bytes(rules)
     form = open_document(tmp_path / "a.stringsdict", target_language=language).segments[0]

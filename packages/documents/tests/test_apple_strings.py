@@ -62,7 +62,7 @@ def test_values_are_found_by_their_keys_with_the_comments_above(tmp_path: Path) 
 
 def test_translations_are_written_in_the_manner_of_the_values(tmp_path: Path) -> None:
     document = opened(tmp_path, TABLE)
-    page = document.rendered({segment.number: "a \"b\" 'c'\n\\ é" for segment in document.segments}).decode()
+    page = document.render({segment.number: "a \"b\" 'c'\n\\ é" for segment in document.segments}).decode()
     spelled = r"a \"b\" 'c'\n\\ é"
     assert f'"hello" = "{spelled}";' in page
     assert f'"Einfach" = "  {spelled} ";' in page
@@ -95,8 +95,8 @@ def test_an_entry_in_any_form_is_translated(
 ) -> None:
     document = opened(tmp_path, text)
     assert len(document.segments) == 1
-    assert document.rendered({}).decode() == text
-    assert document.rendered({0: translation}).decode() == written
+    assert document.render({}).decode() == text
+    assert document.render({0: translation}).decode() == written
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_an_independent_parser_reads_any_translation(
         return
     (tmp_path / "a.strings").write_bytes(f'"key" = {source};\n"b" = "c";'.encode(encoding))
     document = open_document(tmp_path / "a.strings")
-    page = document.rendered({0: text}).decode(encoding)
+    page = document.render({0: text}).decode(encoding)
     assert table(page) == {"key": text, "b": "c"}
 
 
@@ -154,9 +154,7 @@ def test_plural_forms_and_formats_with_words_are_translated(tmp_path: Path) -> N
         ("greeting.NSStringVariableWidthRuleType.50", "Guten Tag"),
     ]
     assert document.segments[2].note == "Ergebnis einer Suche"
-    page = document.rendered(
-        {segment.number: f"<{segment.number}>" for segment in document.segments}
-    ).decode()
+    page = document.render({segment.number: f"<{segment.number}>" for segment in document.segments}).decode()
     expected = rules(RULES)
     expected["files"]["files"].update(one="<0>", other="<1>")
     expected["found"]["NSStringLocalizedFormatKey"] = "<2>"
@@ -168,7 +166,7 @@ def test_plural_forms_of_the_target_language_are_added(tmp_path: Path) -> None:
     document = opened(tmp_path, RULES, "a.stringsdict", "pl")
     targets = {s.number: s.key for s in document.segments if s.key.endswith(("few", "many"))}
     assert [document.segments[number].source.text for number in targets] == ["%d Dateien & mehr"] * 2
-    page = document.rendered(targets).decode()
+    page = document.render(targets).decode()
     added = "".join(
         f"\n\t\t\t<key>{form}</key>\n\t\t\t<string>files.files.{form}</string>" for form in ("few", "many")
     )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from archive_samples import packed, parts
 
-from multihead_documents import Document, Markup, carried, open_document
+from multihead_documents import Document, Markup, carry, open_document
 from multihead_documents.errors import DocumentError
 
 WORD, ODT = parts("docx"), parts("odt")
@@ -58,7 +58,7 @@ def test_any_prefix_of_the_namespace_is_kept(prefix: str, tmp_path: Path) -> Non
     head = f"<w:document xmlns{':' * bool(prefix)}{prefix[:-1]}='{space}'><w:body><w:p a='b:c'><w:r><w:t>"
     text = f"{head}Hund</w:t></w:r></w:p></w:body></w:document>".replace("w:", prefix)
     document = opened(tmp_path, "a.docx", {**WORD, "word/document.xml": text.encode()})
-    changed = member(document.rendered({0: "dog"}), "word/document.xml")
+    changed = member(document.render({0: "dog"}), "word/document.xml")
     assert changed.replace(' xml:space="preserve"', "") == text.replace("Hund", "dog")
 
 
@@ -100,7 +100,7 @@ def test_paragraphs_of_open_document_are_segments(tmp_path: Path) -> None:
 def test_untouched_members_stay_with_their_order_time_and_packing(name: str, tmp_path: Path) -> None:
     members = parts(name.partition(".")[2])
     document = opened(tmp_path, name, members)
-    changed = document.rendered({0: carried(document.segments[0].source, "Titel")})
+    changed = document.render({0: carry(document.segments[0].source, "Titel")})
     part, end = PARTS[name]
     before, after = (zipfile.ZipFile(io.BytesIO(data)) for data in (packed(members), changed))
     assert before.comment == after.comment
@@ -126,7 +126,7 @@ def test_runs_are_merged_where_nobody_sees_a_difference(tmp_path: Path) -> None:
     document = word(tmp_path, f"<w:pPr><w:jc/></w:pPr>{runs}")
     assert str(document.segments[0].source) == "a b{1} c{/1}"
     tags = document.segments[0].source.tags
-    changed = document.rendered({0: Markup.of(tags[0], "x &", tags[1], "\nz")})
+    changed = document.render({0: Markup.of(tags[0], "x &", tags[1], "\nz")})
     expected = f"<w:p><w:pPr><w:jc/></w:pPr>{run('x &amp;', '<w:b/>')}{run(' z')}</w:p>"
     assert expected in member(changed, "word/document.xml")
 
@@ -165,23 +165,23 @@ def test_runs_are_merged_where_nobody_sees_a_difference(tmp_path: Path) -> None:
 def test_the_text_of_a_paragraph_is_found_in_its_runs(content: str, expected: str, tmp_path: Path) -> None:
     document = word(tmp_path, content)
     assert str(document.segments[0].source) == expected
-    (tmp_path / "b.docx").write_bytes(document.rendered({0: document.segments[0].source}))
+    (tmp_path / "b.docx").write_bytes(document.render({0: document.segments[0].source}))
     assert str(open_document(tmp_path / "b.docx").segments[0].source) == expected
 
 
 def test_text_boxes_and_the_text_around_them_are_translated_together(tmp_path: Path) -> None:
     document = opened(tmp_path, "a.docx", WORD)
     around = Markup.of("Before ", *document.segments[6].source.tags, "and after")
-    text = member(document.rendered({5: "In the box", 6: around}), "word/document.xml")
+    text = member(document.render({5: "In the box", 6: around}), "word/document.xml")
     before, _, after = text.partition("<v:textbox>")
     assert before.count("Before ") == 1
     assert re.sub("<[^>]*>", "", after).startswith("In the boxand after")
     notes = opened(tmp_path, "a.odt", ODT)
     targets = {
-        1: carried(notes.segments[1].source, "A note."),
-        2: carried(notes.segments[2].source, "A word, a link."),
+        1: carry(notes.segments[1].source, "A note."),
+        2: carry(notes.segments[2].source, "A word, a link."),
     }
-    assert re.sub("<[^>]*>", "", member(notes.rendered(targets), "content.xml")).count("1A note.") == 1
+    assert re.sub("<[^>]*>", "", member(notes.render(targets), "content.xml")).count("1A note.") == 1
 
 
 def test_python_docx_reads_what_is_written(tmp_path: Path) -> None:
@@ -202,9 +202,7 @@ def test_python_docx_reads_what_is_written(tmp_path: Path) -> None:
         "Kopf",
     ]
     words = ["제목", "A bold & <word>.", "שלום", "Head"]
-    ours.write(
-        {n: carried(ours.segments[n].source, text) for n, text in enumerate(words)}, tmp_path / "b.docx"
-    )
+    ours.write({n: carry(ours.segments[n].source, text) for n, text in enumerate(words)}, tmp_path / "b.docx")
     again = docx.Document(str(tmp_path / "b.docx"))
     assert [p.text for p in again.paragraphs] == words[:2]
     assert [run.bold for run in again.paragraphs[1].runs] == [None, True, None]
@@ -218,7 +216,7 @@ def test_odfpy_reads_what_is_written(tmp_path: Path) -> None:
     extract = pytest.importorskip("odf.teletype").extractText
     document = opened(tmp_path, "a.odt", ODT)
     words = [f"{s.number} Wörter & <mehr> 안녕" for s in document.segments]
-    targets = {s.number: carried(s.source, text) for s, text in zip(document.segments, words, strict=True)}
+    targets = {s.number: carry(s.source, text) for s, text in zip(document.segments, words, strict=True)}
     document.write(targets, tmp_path / "b.odt")
     text = pytest.importorskip("odf.text")
     found = load(str(tmp_path / "b.odt"))
@@ -301,12 +299,12 @@ def test_paragraphs_10000_deep_are_refused_or_read(tmp_path: Path) -> None:
     deep = "<w:hyperlink>" * 10_000 + "<w:r><w:t>a</w:t></w:r>" + "</w:hyperlink>" * 10_000
     document = word(tmp_path, deep)
     assert [str(segment.source) for segment in document.segments[:1]] == ["a"]
-    assert '<w:t xml:space="preserve">b</w:t>' in member(document.rendered({0: "b"}), "word/document.xml")
+    assert '<w:t xml:space="preserve">b</w:t>' in member(document.render({0: "b"}), "word/document.xml")
 
 
 def test_links_to_other_places_are_neither_opened_nor_changed(tmp_path: Path) -> None:
     document = opened(tmp_path, "a.docx", WORD)
-    changed = document.rendered({n: s.source for n, s in enumerate(document.segments)})
+    changed = document.render({n: s.source for n, s in enumerate(document.segments)})
     name = "word/_rels/document.xml.rels"
     assert member(changed, name) == WORD[name].decode()
     assert member(changed, "word/document.xml").count('r:id="rId9"') == 1

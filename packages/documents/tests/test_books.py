@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from archive_samples import packed, parts
 
-from multihead_documents import Document, carried, open_document
+from multihead_documents import Document, carry, open_document
 from multihead_documents.errors import DocumentError
 
 BOOK = parts("epub")
@@ -58,8 +58,8 @@ def test_paragraphs_of_chapters_are_segments_in_reading_order(tmp_path: Path) ->
 
 def test_only_the_translated_place_and_the_language_change(tmp_path: Path) -> None:
     document = opened(tmp_path, BOOK)
-    changed = document.rendered(
-        {0: "A book <", 3: 'a "dog" \b', 6: carried(document.segments[6].source, "more €.")}
+    changed = document.render(
+        {0: "A book <", 3: 'a "dog" \b', 6: carry(document.segments[6].source, "more €.")}
     )
     assert member(changed, OPF) == BOOK[OPF].decode().replace("Ein Buch &amp; mehr", "A book &lt;").replace(
         ">de-AT<", ">en<"
@@ -78,7 +78,7 @@ def test_every_part_stays_well_formed(tmp_path: Path) -> None:
     etree = pytest.importorskip("lxml.etree")
     document = opened(tmp_path, BOOK)
     words = "eins zwei <drei> & vier fünf"
-    changed = document.rendered({s.number: carried(s.source, words) for s in document.segments})
+    changed = document.render({s.number: carry(s.source, words) for s in document.segments})
     for name in BOOK:
         if name.endswith(("html", "opf", "ncx")):
             text = zipfile.ZipFile(io.BytesIO(changed)).read(name)
@@ -103,13 +103,13 @@ def test_every_part_stays_well_formed(tmp_path: Path) -> None:
 def test_the_syntax_of_xml_is_read(text: str, expected: list[str], tmp_path: Path) -> None:
     document = chapter(tmp_path, text)
     assert sources(document) == expected
-    document.rendered({segment.number: segment.source for segment in document.segments})
+    document.render({segment.number: segment.source for segment in document.segments})
 
 
 def test_a_book_without_text_is_written_as_it_is(tmp_path: Path) -> None:
     document = chapter(tmp_path, "<p/>")
     assert document.segments == []
-    assert document.rendered({}) == (tmp_path / "a.epub").read_bytes()
+    assert document.render({}) == (tmp_path / "a.epub").read_bytes()
 
 
 DRM = BOOK["META-INF/encryption.xml"].replace(b"http://www.idpf.org/2008/embedding", b"xmlenc#aes128-cbc")
@@ -160,7 +160,7 @@ def test_ebooklib_reads_what_is_written(tmp_path: Path) -> None:
     texts = [segment.source.text for segment in ours.segments]
     assert texts.index("Kapitel 2") < texts.index("Kapitel 1") or "Kapitel 1" in texts[:4]
     assert texts.count("Ein Hund & eine Katze.") == 2
-    targets = {s.number: carried(s.source, f"{s.source.text} 안녕") for s in ours.segments}
+    targets = {s.number: carry(s.source, f"{s.source.text} 안녕") for s in ours.segments}
     ours.write(targets, tmp_path / "b.epub")
     again = epub.read_epub(str(tmp_path / "b.epub"))
     assert again.title == "Ein Buch 안녕"

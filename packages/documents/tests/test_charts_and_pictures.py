@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from archive_samples import packed, parts
 
-from multihead_documents import Document, carried, open_document
+from multihead_documents import Document, carry, open_document
 
 pptx = pytest.importorskip("pptx")
 pptx_data = pytest.importorskip("pptx.chart.data")
@@ -32,8 +32,8 @@ def sources(document: Document) -> list[str]:
 
 
 def in_capitals(document: Document) -> bytes:
-    return document.rendered(
-        {one.number: carried(one.source, one.source.text.upper()) for one in document.segments}
+    return document.render(
+        {one.number: carry(one.source, one.source.text.upper()) for one in document.segments}
     )
 
 
@@ -60,7 +60,7 @@ def test_a_letter_has_texts_of_charts_and_pictures(tmp_path: Path) -> None:
         "Umsatz",
         "Nord & Süd",
     ]
-    assert document.rendered({}) == path.read_bytes()
+    assert document.render({}) == path.read_bytes()
     (tmp_path / "b.docx").write_bytes(in_capitals(document))
     again = [" ".join(text.split()) for text in sources(open_document(tmp_path / "b.docx"))]
     assert again == [" ".join(text.upper().split()) for text in sources(document)]
@@ -74,8 +74,8 @@ def test_a_letter_has_texts_of_charts_and_pictures(tmp_path: Path) -> None:
 def test_a_chart_in_a_letter_is_turned_as_drawings_are(tmp_path: Path) -> None:
     letter(tmp_path / "a.docx", "name='Bild'")
     document = open_document(tmp_path / "a.docx", source_language="de", target_language="ar")
-    targets = {one.number: carried(one.source, "مرحبا") for one in document.segments}
-    (tmp_path / "b.docx").write_bytes(document.rendered(targets))
+    targets = {one.number: carry(one.source, "مرحبا") for one in document.segments}
+    (tmp_path / "b.docx").write_bytes(document.render(targets))
     with zipfile.ZipFile(tmp_path / "b.docx") as found:
         chart = found.read("word/charts/chart1.xml").decode()
         body = found.read(WORD).decode()

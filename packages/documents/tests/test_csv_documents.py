@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from multihead_documents import Document, open_document
 from multihead_documents.csv_table import CsvTable
 from multihead_documents.errors import DocumentError
-from multihead_documents.reading import Text, decoded
+from multihead_documents.reading import Text, decode
 
 TABLE = (
     'id;name;Preis\r\n1;Ein Hund;3,5\r\n2;"Drei; vier";4\r\n3;;5\r\n\r\n4;" sechs ""sieben"" ";x\r\n5;12;y'
@@ -27,7 +27,7 @@ def opened(tmp_path: Path, content: str, *columns: str, name: str = "a.csv") -> 
 
 def in_memory(content: str, name: str, *columns: str) -> CsvTable:
     data = content.encode()
-    text: Text = decoded(data, Path(name), None)
+    text: Text = decode(data, Path(name), None)
     return CsvTable(Path(name), text, columns)
 
 
@@ -35,8 +35,8 @@ def test_cells_of_a_column_are_segments(tmp_path: Path) -> None:
     document = opened(tmp_path, TABLE, "name")
     assert [one.source.text for one in document.segments] == ["Ein Hund", "Drei; vier", 'sechs "sieben"']
     assert document.segments[1].place == f"{tmp_path / 'a.csv'}:3, column 2"
-    assert document.rendered({}) == TABLE.encode()
-    changed = document.rendered({0: "A; dog", 1: "Three", 2: '"six"\nseven'}).decode()
+    assert document.render({}) == TABLE.encode()
+    changed = document.render({0: "A; dog", 1: "Three", 2: '"six"\nseven'}).decode()
     assert changed == TABLE.replace("Ein Hund", '"A; dog"').replace("Drei; vier", "Three").replace(
         ' sechs ""sieben"" ', ' ""six"" seven '
     )
@@ -51,7 +51,7 @@ def test_tabs_separate_and_quotes_are_quotes(tmp_path: Path) -> None:
     content = 'a\tb\n"Ein" Hund\tx\n"ganz"\ty\n"offen\tz\n'
     document = opened(tmp_path, content, "a", name="a.tsv")
     assert [one.source.text for one in document.segments] == ['"Ein" Hund', "ganz", '"offen']
-    changed = document.rendered({0: "a\tdog", 1: 'all "of" it'}).decode()
+    changed = document.render({0: "a\tdog", 1: 'all "of" it'}).decode()
     assert changed == content.replace('"Ein" Hund', "a dog").replace('"ganz"', '"all ""of"" it"')
 
 
@@ -61,7 +61,7 @@ def test_a_byte_order_mark_and_excel_s_first_line_are_kept(start: str, tmp_path:
     content = f"{start}name{mark}b\nEin{mark}x\n"
     document = opened(tmp_path, content, "name")
     assert [one.source.text for one in document.segments] == ["Ein"]
-    assert document.rendered({0: "a|b"}).decode() == content.replace("Ein", '"a|b"' if mark == "|" else "a|b")
+    assert document.render({0: "a|b"}).decode() == content.replace("Ein", '"a|b"' if mark == "|" else "a|b")
 
 
 CELLS = st.text(
@@ -84,7 +84,7 @@ def test_any_translation_is_read_again_by_another_reader(
     read = [row[1] for row in rows if any(map(str.isalpha, row[1]))]
     assert [one.source.text for one in document.segments] == [" ".join(text.split()) for text in read]
     translations = {number: " ".join(targets[number].split()) for number in range(len(read))}
-    rendered = document.rendered(translations).decode()
+    rendered = document.render(translations).decode()
     again = list(csv.reader(io.StringIO(rendered.removeprefix(f"sep=,{end}"), newline="")))
     wanted = iter(translations.values())
     expected = [[row[0], next(wanted) if any(map(str.isalpha, row[1])) else row[1], row[2]] for row in rows]

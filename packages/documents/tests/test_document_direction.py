@@ -13,9 +13,9 @@ from document_samples import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multihead_documents import carried, open_document
+from multihead_documents import carry, open_document
 from multihead_documents.office import word_direction
-from multihead_documents.office.direction import turned
+from multihead_documents.office.direction import turn
 
 docx = pytest.importorskip("docx")
 pptx = pytest.importorskip("pptx")
@@ -29,8 +29,8 @@ W = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/200
 def translated(path: Path, languages: str, translate: Callable[[str], str]) -> bytes:
     source, target = languages.split()
     document = open_document(path, source_language=source, target_language=target)
-    found = {one.number: carried(one.source, translate(one.source.text)) for one in document.segments}
-    return document.rendered({number: one for number, one in found.items() if one.text})
+    found = {one.number: carry(one.source, translate(one.source.text)) for one in document.segments}
+    return document.render({number: one for number, one in found.items() if one.text})
 
 
 def letter(path: Path, *, arabic: bool = False) -> Path:
@@ -75,8 +75,8 @@ def test_a_paragraph_says_its_direction_where_the_schema_wants_it(properties: st
     new = (
         W % f'<w:p w:id="1">{expected}<w:r><w:t>{ARABIC}</w:t></w:r></w:p><w:p><w:r><w:t>ab</w:t></w:r></w:p>'
     )
-    assert word_direction.turned(old.encode(), True).decode() == new
-    assert word_direction.turned(new.encode(), True).decode() == new
+    assert word_direction.turn(old.encode(), True).decode() == new
+    assert word_direction.turn(new.encode(), True).decode() == new
 
 
 @pytest.mark.parametrize(
@@ -93,13 +93,13 @@ def test_a_paragraph_says_its_direction_where_the_schema_wants_it(properties: st
     ],
 )
 def test_a_run_says_the_direction_of_its_text(properties: str, text: str, expected: str) -> None:
-    assert word_direction.directed(properties.encode(), text.encode(), b"w:").decode() == expected
+    assert word_direction.direct(properties.encode(), text.encode(), b"w:").decode() == expected
 
 
 @given(st.text(st.characters(min_codepoint=0x20), max_size=3))
 def test_letters_are_those_that_unicode_writes_from_right_to_left(text: str) -> None:
     strong = {unicodedata.bidirectional(letter) for letter in text}
-    found = bool(word_direction.directed(b"", text.encode("utf-8", "replace"), b"w:"))
+    found = bool(word_direction.direct(b"", text.encode("utf-8", "replace"), b"w:"))
     if strong & {"R", "AL"} - {""}:
         assert found
     if not any("\u0590" <= letter <= "\U0001efff" for letter in text):
@@ -209,8 +209,8 @@ def test_sheets_are_turned(tmp_path: Path) -> None:
     ],
 )
 def test_styles_of_open_document_are_turned(part: str, expected: str) -> None:
-    assert turned(part.encode(), True).decode() == expected
-    assert turned(expected.encode(), True).decode() == expected
+    assert turn(part.encode(), True).decode() == expected
+    assert turn(expected.encode(), True).decode() == expected
 
 
 @pytest.mark.parametrize(
@@ -257,6 +257,6 @@ def test_pages_of_a_book_are_turned_from_the_other_side(
 def test_a_hostile_part_takes_linear_time() -> None:
     part = b"<w:document><!--" + b"<w:p>" * 400_000 + b"-->" + ARABIC.encode()
     start = time.perf_counter()
-    word_direction.turned(part, True)
-    turned(b"<style:default-style " * 40_000, True)
+    word_direction.turn(part, True)
+    turn(b"<style:default-style " * 40_000, True)
     assert time.perf_counter() - start < 20

@@ -7,7 +7,7 @@ import pytest
 from document_samples import samples
 
 from multihead_documents import Markup, open_document
-from multihead_documents.office.languages import renamed
+from multihead_documents.office.languages import replace_language
 from multihead_documents.writing import is_right_to_left, with_region
 
 
@@ -46,7 +46,7 @@ def test_a_page_is_turned_with_its_language(page: str, languages: str, expected:
     (tmp_path / "a.html").write_text(page, encoding="utf-8")
     source, target = languages.split()
     document = open_document(tmp_path / "a.html", source_language=source, target_language=target)
-    assert document.rendered({0: Markup.of("B")}).decode() == expected
+    assert document.render({0: Markup.of("B")}).decode() == expected
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_page_is_turned_with_its_language(page: str, languages: str, expected:
 )
 def test_languages_of_office_documents_are_renamed(languages: str, part: str, expected: str) -> None:
     source, target = languages.split()
-    assert renamed(part.encode(), source, target).decode() == expected
+    assert replace_language(part.encode(), source, target).decode() == expected
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_spelling_checkers_are_told_the_language_of_a_translation(
     path = tmp_path / name
     path.write_bytes(samples()[name])
     document = open_document(path, source_language="de", target_language="en")
-    assert document.rendered({}) == path.read_bytes()
-    (tmp_path / "out").write_bytes(document.rendered({len(document.segments) - 1: Markup.of("Words")}))
+    assert document.render({}) == path.read_bytes()
+    (tmp_path / "out").write_bytes(document.render({len(document.segments) - 1: Markup.of("Words")}))
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / "out") as new:
         assert before in old.read(part)
         assert after in new.read(part)

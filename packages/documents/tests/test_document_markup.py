@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multihead_documents.markup import Markup, Piece, Tag, carried, faults, repaired
-from multihead_documents.splice import Edit, Span, spliced
+from multihead_documents.markup import Markup, Piece, Tag, carry, faults, repair
+from multihead_documents.splice import Edit, Span, splice
 
 
 def tag(name: str) -> Tag:
@@ -48,7 +48,7 @@ def test_faults_are_named(translation: str, found: list[str]) -> None:
     ],
 )
 def test_a_spoilt_translation_is_repaired(translation: str, expected: str) -> None:
-    assert str(repaired(SOURCE, markup(translation))) == expected
+    assert str(repair(SOURCE, markup(translation))) == expected
 
 
 PIECES = st.lists(
@@ -59,10 +59,10 @@ PIECES = st.lists(
 @given(PIECES, PIECES)
 def test_a_repaired_translation_has_no_faults(source: list[Piece], translation: list[Piece]) -> None:
     """Whatever a source's tags are (halves of pairs, too), as long as they nest and none occurs twice."""
-    base = repaired(Markup.of(*dict.fromkeys(p for p in source if isinstance(p, Tag))), Markup.of("x"))
+    base = repair(Markup.of(*dict.fromkeys(p for p in source if isinstance(p, Tag))), Markup.of("x"))
     if faults(base, base):
         return
-    result = repaired(base, Markup.of(*translation))
+    result = repair(base, Markup.of(*translation))
     assert faults(base, result) == []
     assert "".join(p for p in result.pieces if isinstance(p, str)) == "".join(
         p for p in translation if isinstance(p, str)
@@ -72,14 +72,14 @@ def test_a_repaired_translation_has_no_faults(source: list[Piece], translation: 
 @given(PIECES, st.text(max_size=20))
 def test_a_plain_translation_carries_every_tag_in_order(source: list[Piece], text: str) -> None:
     base = Markup.of(*source)
-    result = carried(base, text)
+    result = carry(base, text)
     assert result.tags == base.tags
     assert result.text == text
 
 
 def test_tags_are_carried_to_proportional_places_between_words() -> None:
     source = Markup.of("one ", tag("1<"), "two", tag("1>"), " three four", tag("2"))
-    assert str(carried(source, "하나 둘 셋 넷")) == "하나 {1}둘{/1} 셋 넷{2/}"
+    assert str(carry(source, "하나 둘 셋 넷")) == "하나 {1}둘{/1} 셋 넷{2/}"
 
 
 def test_edits_leave_the_rest_and_may_contain_others() -> None:
@@ -91,7 +91,7 @@ def test_edits_leave_the_rest_and_may_contain_others() -> None:
         Edit(Span(9, 9), ["+"]),
         Edit(Span(9, 10), ["n"]),
     ]
-    assert spliced(text, edits) == "0<56|2c>8+n"
+    assert splice(text, edits) == "0<56|2c>8+n"
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.text("ab", max_size=2)), max_size=5))
@@ -104,4 +104,4 @@ def test_disjoint_edits_do_what_slices_do(found: list[tuple[int, int, str]]) -> 
             edits.append(Edit(Span(start, end), [new]))
             expected = expected[:start] + new + expected[end:]
             last = start
-    assert spliced(text, edits) == expected
+    assert splice(text, edits) == expected

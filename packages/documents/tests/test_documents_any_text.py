@@ -9,7 +9,7 @@ from document_samples import samples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from multihead_documents import Document, Markup, open_document, repaired
+from multihead_documents import Document, Markup, open_document, repair
 
 LINE_BY_LINE = (".srt", ".po", ".md")
 SAMPLES = {
@@ -152,8 +152,8 @@ def test_any_text_survives(tmp_path: Path, name: str, text: str, choice: int) ->
     expected = held(name, text)
     if not shown(expected) or "\ufeff" in text:
         return
-    target = repaired(segment.source, Markup.of(text))
-    changed = opened(tmp_path, name, document.rendered({segment.number: target}))
+    target = repair(segment.source, Markup.of(text))
+    changed = opened(tmp_path, name, document.render({segment.number: target}))
     assert len(changed.segments) == len(document.segments)
     found = changed.segments[segment.number]
     result = found.target if Path(name).suffix in BILINGUAL else found.source

@@ -40,7 +40,7 @@ def _as(text: str, word: str) -> str:
 def test_nothing_translated_gives_the_same_bytes(name: str, tmp_path: Path) -> None:
     document = opened(tmp_path, name)
     assert document.segments
-    assert document.rendered({}) == SAMPLES[name]
+    assert document.render({}) == SAMPLES[name]
     document.write({}, tmp_path / "out")
     assert (tmp_path / "out").read_bytes() == SAMPLES[name]
 
@@ -50,7 +50,7 @@ def test_one_translation_leaves_all_other_segments_as_they_were(name: str, tmp_p
     document = opened(tmp_path, name)
     before = plain(document)
     for segment in document.segments:
-        changed = opened(tmp_path, name, document.rendered({segment.number: again("Wort", segment.source)}))
+        changed = opened(tmp_path, name, document.render({segment.number: again("Wort", segment.source)}))
         after = plain(changed)
         for number, (old, new) in enumerate(zip(before, after, strict=True)):
             assert number == segment.number or new == old
@@ -64,7 +64,7 @@ def test_one_translation_leaves_all_other_segments_as_they_were(name: str, tmp_p
 def test_all_translations_at_once_are_those_one_by_one(name: str, tmp_path: Path) -> None:
     document = opened(tmp_path, name)
     targets = {s.number: again(f"Wort{s.number}", s.source) for s in document.segments}
-    changed = opened(tmp_path, name, document.rendered(targets))
+    changed = opened(tmp_path, name, document.render(targets))
     assert len(changed.segments) == len(document.segments)
     for old, new in zip(document.segments, changed.segments, strict=True):
         expected = targets[old.number]
@@ -80,7 +80,7 @@ def test_only_the_translated_place_changes(name: str, tmp_path: Path) -> None:
     mark = "QQQQQ"
     whole = _without_rules(name, SAMPLES[name])
     for segment in document.segments:
-        changed = _without_rules(name, document.rendered({segment.number: again(mark, segment.source)}))
+        changed = _without_rules(name, document.render({segment.number: again(mark, segment.source)}))
         word = mark.encode("utf-16-le" if name.startswith("utf16") else "utf-8")
         before, after = changed.split(word)[0], changed.split(word)[-1]
         # quotes are added to an attribute that had none
@@ -101,5 +101,5 @@ def test_a_translation_may_ask_for_review(tmp_path: Path) -> None:
         document = opened(tmp_path, name)
         for review, state in ((True, "needs-review"), (False, "translated")):
             targets = {s.number: Translation(s.source, review) for s in document.segments}
-            changed = opened(tmp_path, name, document.rendered(targets))
+            changed = opened(tmp_path, name, document.render(targets))
             assert {segment.state for segment in changed.segments} - {"final"} == {state}

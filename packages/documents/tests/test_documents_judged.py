@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from document_samples import samples
 
-from multihead_documents import Markup, Translation, carried, open_document
+from multihead_documents import Markup, Translation, carry, open_document
 
 SAMPLES = samples()
 WORDS = 'Wörter & "mehr" <Zeichen>, 안녕\nשלום \\ %s'
@@ -19,7 +19,7 @@ def translated(name: str, folder: Path, words: str = WORDS, review: bool = False
     document = open_document(path, target_language="ko" if name.endswith(("f", ".xcstrings")) else None)
     texts = [f"{segment.number} {words}" for segment in document.segments]
     targets = {
-        segment.number: Translation(carried(segment.source, text), review)
+        segment.number: Translation(carry(segment.source, text), review)
         for segment, text in zip(document.segments, texts, strict=True)
     }
     out = folder / f"out-{name}"
@@ -135,6 +135,6 @@ def test_a_translation_without_its_tags_is_refused(tmp_path: Path) -> None:
     (tmp_path / "one.xlf").write_bytes(SAMPLES["one.xlf"])
     document = open_document(tmp_path / "one.xlf")
     with pytest.raises(ValueError, match=r"\{1\} is lost; \{2/\} is lost; \{/1\} is lost"):
-        document.rendered({0: "안녕"})
+        document.render({0: "안녕"})
     with pytest.raises(ValueError, match="no segment 999"):
-        document.rendered({999: Markup.of("안녕")})
+        document.render({999: Markup.of("안녕")})

@@ -33,8 +33,8 @@ def test_a_strange_document_is_read_and_written(name: str, tmp_path: Path) -> No
         for segment in document.segments
     ]
     assert texts == expected
-    assert document.rendered({}) == text.encode()
-    (tmp_path / file).write_bytes(document.rendered({s.number: s.source for s in document.segments}))
+    assert document.render({}) == text.encode()
+    (tmp_path / file).write_bytes(document.render({s.number: s.source for s in document.segments}))
     again = open_document(tmp_path / file)
     assert [segment.source for segment in again.segments] == [segment.source for segment in document.segments]
 
@@ -154,7 +154,7 @@ def test_time_grows_with_the_size_alone(name: str, make: Callable[[int], str], t
         (tmp_path / name).write_text(make(size))
         begun = time.process_time()
         document = open_document(tmp_path / name, target_language="en")
-        document.rendered({segment.number: segment.source for segment in document.segments})
+        document.render({segment.number: segment.source for segment in document.segments})
         return time.process_time() - begun
 
     seconds(100)

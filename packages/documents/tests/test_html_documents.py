@@ -9,7 +9,7 @@ from document_samples import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from multihead_documents import Document, Markup, carried, open_document
+from multihead_documents import Document, Markup, carry, open_document
 from multihead_documents.web.tokens import html_tokens
 
 PAGE = samples()["page.html"]
@@ -55,13 +55,13 @@ def test_links_side_by_side_are_words_of_their_own(tmp_path: Path) -> None:
     page = "<nav><a href=1>Start</a><a href=2>Mein <b>K</b>onto</a> <A>Ende</A><A>Neu</A></nav>"
     document = opened(tmp_path, page)
     assert [segment.source.text for segment in document.segments] == ["Start Mein Konto Ende Neu"]
-    assert document.rendered({0: document.segments[0].source}).decode() == page
+    assert document.render({0: document.segments[0].source}).decode() == page
 
 
 def test_an_attribute_in_a_sentence_is_translated_with_it(tmp_path: Path) -> None:
     document = opened(tmp_path, "<p>Ein <img src=x alt=Bild> <a href=y title='Ein \"Ziel\"'>Wort</a></p>")
     sentence = Markup.of("One ", *document.segments[2].source.tags)
-    changed = document.rendered({0: 'pic"ture', 1: "a 'goal'", 2: sentence}).decode()
+    changed = document.render({0: 'pic"ture', 1: "a 'goal'", 2: sentence}).decode()
     assert changed == ("<p>One <img src=x alt=\"pic&quot;ture\"><a href=y title='a &#39;goal&#39;'></a></p>")
 
 
@@ -119,13 +119,13 @@ def test_template_code_is_neither_translated_nor_changed(
 ) -> None:
     document = opened(tmp_path, body)
     assert [str(segment.source) for segment in document.segments] == expected
-    same = document.rendered({segment.number: segment.source for segment in document.segments}).decode()
+    same = document.render({segment.number: segment.source for segment in document.segments}).decode()
     assert same == body.replace("& c", "&amp; c")
 
 
 def test_template_code_that_the_page_lacks_is_escaped(tmp_path: Path) -> None:
     document = opened(tmp_path, '<p title="a {{ b > "c" }}">d {{ e & f }}</p>')
-    changed = document.rendered({0: '{{ b > "c" }} "<', 1: "{{ e & f }} {{ g & h }}"}).decode()
+    changed = document.render({0: '{{ b > "c" }} "<', 1: "{{ e & f }} {{ g & h }}"}).decode()
     assert changed == '<p title="{{ b > "c" }} &quot;&lt;">{{ e & f }} {{ g &amp; h }}</p>'
 
 
@@ -143,7 +143,7 @@ def test_a_page_is_read_and_written_in_the_encoding_that_it_declares(
     word = {"cp949": "똠방각하", "cp1252": "„Grün“", "cp932": "①漢字"}[encoding]
     document = opened(tmp_path, f"{declared}<p>{word}".encode(encoding))
     assert document.segments[0].source.text == word
-    assert document.rendered({0: "שלום"}) == f"{declared}<p>&#1513;&#1500;&#1493;&#1501;".encode()
+    assert document.render({0: "שלום"}) == f"{declared}<p>&#1513;&#1500;&#1493;&#1501;".encode()
 
 
 def _kept(element: Any) -> bool:
@@ -173,7 +173,7 @@ def test_a_browser_finds_the_same_elements_after_translation(tmp_path: Path) -> 
     html5lib = pytest.importorskip("html5lib")
     document = opened(tmp_path, PAGE)
     words = '<b>Wörter</b> & "mehr" </p><!-- 안녕'
-    changed = document.rendered({s.number: carried(s.source, words) for s in document.segments})
+    changed = document.render({s.number: carry(s.source, words) for s in document.segments})
     before, after = (html5lib.parse(page.decode()) for page in (PAGE, changed))
     shown = ("title", "alt", "content", "placeholder", "value")
     for old, new in zip(before.iter(), after.iter(), strict=True):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from marked_targets import filled
 
-from multihead_documents import Document, Markup, carried, open_document, repaired
+from multihead_documents import Document, Markup, carry, open_document, repair
 from multihead_documents.latex.tokens import Tokens
 
 PAPER = samples()["paper.tex"].decode()
@@ -139,8 +139,8 @@ def test_sentences_of_a_talk_are_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [CHAPTER, TALK, CHAPTER.replace("\n", "\r\n"), TALK.replace("\n", "\r")])
 def test_nothing_translated_gives_the_same_bytes(text: str, tmp_path: Path) -> None:
     document = opened(tmp_path, text)
-    assert document.rendered({}) == text.encode()
-    again = document.rendered({segment.number: segment.source for segment in document.segments}).decode()
+    assert document.render({}) == text.encode()
+    again = document.render({segment.number: segment.source for segment in document.segments}).decode()
     assert found(tmp_path, again) == [str(segment.source) for segment in document.segments]
 
 
@@ -234,7 +234,7 @@ def test_a_file_in_another_encoding_stays_in_it(tmp_path: Path) -> None:
     (tmp_path / "a.tex").write_bytes(text.encode("latin-1"))
     document = open_document(tmp_path / "a.tex")
     assert [str(segment.source) for segment in document.segments] == ["Gr\xfc\xdfe"]
-    result = document.rendered({0: "Smörgås, Łódź, Škoda"})
+    result = document.render({0: "Smörgås, Łódź, Škoda"})
     assert "Smörgås, \\L{}ód\\'{z}, \\v{S}koda".encode("latin-1") in result
 
 
@@ -252,9 +252,9 @@ def test_a_file_in_another_encoding_stays_in_it(tmp_path: Path) -> None:
 def test_babel_is_given_the_language_of_the_translation(line: str, expected: str, tmp_path: Path) -> None:
     text = f"{line}\n\\begin{{document}}a\\end{{document}}"
     document = opened(tmp_path, text, "de", "en")
-    assert document.rendered({}) == text.encode()
-    assert document.rendered({0: "x"}).decode().startswith(expected + "\n")
-    assert opened(tmp_path, text, "de", "ko").rendered({0: "x"}).decode().startswith(line + "\n")
+    assert document.render({}) == text.encode()
+    assert document.render({0: "x"}).decode().startswith(expected + "\n")
+    assert opened(tmp_path, text, "de", "ko").render({0: "x"}).decode().startswith(line + "\n")
 
 
 PIECES = [*"{}[]$&~\\%-'\"`<>*", "\n", "\n\n", "\r\n", " ", "a", "Wort ", "$$", "\\[", "\\]", "\\(", "\\)"]
@@ -288,15 +288,15 @@ def test_any_translation_of_any_file_is_read_again(
 ) -> None:
     folder = tmp_path_factory.mktemp("latex")
     document = opened(folder, source)
-    assert document.rendered({}) == source.encode()
+    assert document.render({}) == source.encode()
     for segment in document.segments:
         joined = "".join(tag.raw for tag in segment.source.tags if tag.name == "group")
         assert joined.count("{") - joined.count("\\{") == joined.count("}") - joined.count("\\}")
         text = " ".join(word for word in words if word.strip())
         if not text.strip() or not is_whole(source):
             continue
-        target = repaired(segment.source, carried(segment.source, text)).strip()
-        again = opened(folder, document.rendered({segment.number: target}).decode())
+        target = repair(segment.source, carry(segment.source, text)).strip()
+        again = opened(folder, document.render({segment.number: target}).decode())
         assert len(again.segments) == len(document.segments)
         assert _plain(again.segments[segment.number].source) == _plain(target.collapsed())
 
@@ -328,7 +328,7 @@ def test_pylatexenc_finds_the_same_commands_after_translation(text: str, tmp_pat
 
     document = opened(tmp_path, text)
     words = "100 % {Wörter} & $x$ #1 [y] \\z"
-    result = document.rendered({s.number: carried(s.source, words) for s in document.segments}).decode()
+    result = document.render({s.number: carry(s.source, words) for s in document.segments}).decode()
     assert structure(result) == structure(text)
 
 
@@ -344,4 +344,4 @@ def test_a_chapter_cut_anywhere_is_read(tmp_path: Path) -> None:
     for end in range(1, len(text), 3):
         (tmp_path / "a.tex").write_bytes(text[:end].decode("utf-8", "ignore").encode())
         document = open_document(tmp_path / "a.tex")
-        document.rendered({segment.number: segment.source for segment in document.segments})
+        document.render({segment.number: segment.source for segment in document.segments})

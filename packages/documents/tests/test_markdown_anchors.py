@@ -13,7 +13,7 @@ def translated(folder: Path, name: str, text: str) -> str:
     (folder / name).write_text(text)
     document = open_document(folder / name)
     targets = {one.number: one.source.text[::-1] for one in document.segments if not one.source.tags}
-    return document.rendered(targets).decode()
+    return document.render(targets).decode()
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_code_and_links_in_a_heading_name_it_and_pictures_do_not(
     document = open_document(tmp_path / "a.md")
     source = document.segments[0].source
     pieces = (f"{piece}x" if isinstance(piece, str) else piece for piece in source.pieces)
-    assert f'# <a id="{link}"></a>' in document.rendered({0: Markup.of(*pieces)}).decode()
+    assert f'# <a id="{link}"></a>' in document.render({0: Markup.of(*pieces)}).decode()
 
 
 def test_equal_headings_are_counted(tmp_path: Path) -> None:

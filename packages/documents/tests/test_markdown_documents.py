@@ -100,9 +100,7 @@ def test_a_translation_is_escaped_where_it_would_be_markup(
 def test_a_cell_keeps_its_escaped_pipes(tmp_path_factory: pytest.TempPathFactory, cell: str) -> None:
     text = f"|x|y|\n|-|-|\n|{re.sub(' +', ' ', cell)}|z|\n"
     document = opened(tmp_path_factory.mktemp("page"), text)
-    assert (
-        document.rendered({segment.number: segment.source for segment in document.segments}) == text.encode()
-    )
+    assert document.render({segment.number: segment.source for segment in document.segments}) == text.encode()
 
 
 def test_the_page_has_the_same_elements_after_translation(tmp_path: Path) -> None:
@@ -114,7 +112,7 @@ def test_the_page_has_the_same_elements_after_translation(tmp_path: Path) -> Non
         for s in document.segments
         if s.source.tags
     }
-    before, after = (TO_HTML.render(text) for text in (PAGE, document.rendered({**plain, **tagged}).decode()))
+    before, after = (TO_HTML.render(text) for text in (PAGE, document.render({**plain, **tagged}).decode()))
     assert _elements(after) == _elements(before)
     assert TO_HTML.render("1\\. Wörter").strip()[3:-4] in after
     assert after.count("Wörter *mehr* | &lt;i&gt; [x] `y` # z") == len(plain)

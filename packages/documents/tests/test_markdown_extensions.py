@@ -23,7 +23,7 @@ def translated(folder: Path, text: str) -> tuple[list[str], str]:
         s.number: Markup.of(*(p.upper() if isinstance(p, str) else p for p in s.source.pieces))
         for s in document.segments
     }
-    return [str(s.source) for s in document.segments], document.rendered(targets).decode()
+    return [str(s.source) for s in document.segments], document.render(targets).decode()
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_extensions_are_kept_and_their_text_is_translated(
 def test_a_placeholder_stays_as_it_is_where_other_signs_are_escaped(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("a {{ b_c }} d\n", encoding="utf-8")
     document = open_document(tmp_path / "a.md")
-    assert document.rendered({0: Markup.of("*x* {{ b_c }} :y: $z$ {#w}")}).decode() == (
+    assert document.render({0: Markup.of("*x* {{ b_c }} :y: $z$ {#w}")}).decode() == (
         "\\*x\\* {{ b_c }} \\:y: \\$z$ \\{\\#w}\n"
     )
 
@@ -108,7 +108,7 @@ def test_a_placeholder_stays_as_it_is_where_other_signs_are_escaped(tmp_path: Pa
 def test_a_translation_that_looks_like_an_extension_is_escaped(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("a\n\nb\n\n    c\n\nd\n", encoding="utf-8")
     document = open_document(tmp_path / "a.md")
-    page = document.rendered({number: Markup.of(text) for number in range(len(document.segments))})
+    page = document.render({number: Markup.of(text) for number in range(len(document.segments))})
     (tmp_path / "b.md").write_bytes(page)
     again = open_document(tmp_path / "b.md")
     assert ["".join(p for p in s.source.pieces if isinstance(p, str)) for s in again.segments] == [text] * 3
@@ -140,7 +140,7 @@ def test_a_translation_that_looks_like_an_extension_is_escaped(text: str, tmp_pa
 def test_hostile_pages_take_linear_time(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(text, encoding="utf-8")
     document = open_document(tmp_path / "a.md")
-    page = document.rendered({s.number: s.source for s in document.segments}).decode()
+    page = document.render({s.number: s.source for s in document.segments}).decode()
     assert page.split() == text.split()
 
 
@@ -189,7 +189,7 @@ def test_titles_of_front_matter_are_translated(front: str, text: str, expected: 
     (tmp_path / "a.md").write_text(page, encoding="utf-8")
     document = open_document(tmp_path / "a.md")
     assert len(document.segments) == 2
-    written = document.rendered({0: Markup.of(text), 1: Markup.of("d")}).decode()
+    written = document.render({0: Markup.of(text), 1: Markup.of("d")}).decode()
     assert written == page.replace(front, expected).replace("\nc\n", "\nd\n")
     (tmp_path / "b.md").write_text(written, encoding="utf-8")
     assert open_document(tmp_path / "b.md").segments[0].source.text == text
@@ -257,5 +257,5 @@ YAML = st.sampled_from(
 @settings(max_examples=300, deadline=None)
 def test_any_title_is_read_by_yaml_as_it_was_meant(text: str, quote: str) -> None:
     yaml: Any = pytest.importorskip("yaml")
-    spelled = Entry("title", "", Span(0, 0), quote).spelled(text)
+    spelled = Entry("title", "", Span(0, 0), quote).spell(text)
     assert yaml.safe_load(f"title: {spelled}\n") == {"title": text}

@@ -55,17 +55,17 @@ def test_properties_are_segments_by_their_keys(tmp_path: Path) -> None:
 
 def test_letters_are_escaped_where_the_file_escapes_them(tmp_path: Path) -> None:
     ascii_json = b'{"a": "\\u00e4"}'
-    assert opened(tmp_path, "a.json", ascii_json).rendered({0: "안"}) == b'{"a": "\\uc548"}'
-    assert opened(tmp_path, "a.json", b'{"a": "b"}').rendered({0: "안"}) == '{"a": "안"}'.encode()
-    assert opened(tmp_path, "a.properties", b"a=b").rendered({0: " 안😀\n"}) == b"a=\\uC548\\uD83D\\uDE00"
-    assert opened(tmp_path, "a.properties", "a=ä".encode()).rendered({0: "안\\"}) == "a=안\\\\".encode()
-    assert opened(tmp_path, "a.properties", b"a b").rendered({0: ":c=d"}) == b"a \\:c=d"
-    assert opened(tmp_path, "a.properties", "a=ä".encode("latin-1")).rendered({0: "ö"}) == b"a=\\u00F6"
+    assert opened(tmp_path, "a.json", ascii_json).render({0: "안"}) == b'{"a": "\\uc548"}'
+    assert opened(tmp_path, "a.json", b'{"a": "b"}').render({0: "안"}) == '{"a": "안"}'.encode()
+    assert opened(tmp_path, "a.properties", b"a=b").render({0: " 안😀\n"}) == b"a=\\uC548\\uD83D\\uDE00"
+    assert opened(tmp_path, "a.properties", "a=ä".encode()).render({0: "안\\"}) == "a=안\\\\".encode()
+    assert opened(tmp_path, "a.properties", b"a b").render({0: ":c=d"}) == b"a \\:c=d"
+    assert opened(tmp_path, "a.properties", "a=ä".encode("latin-1")).render({0: "ö"}) == b"a=\\u00F6"
 
 
 def test_white_space_around_a_value_stays(tmp_path: Path) -> None:
-    assert opened(tmp_path, "a.json", b'["  a\\n "]').rendered({0: "b"}) == b'["  b\\n "]'
-    assert opened(tmp_path, "a.properties", b"a = \\ b\\n").rendered({0: "c"}) == b"a = \\ c\\n"
+    assert opened(tmp_path, "a.json", b'["  a\\n "]').render({0: "b"}) == b'["  b\\n "]'
+    assert opened(tmp_path, "a.properties", b"a = \\ b\\n").render({0: "c"}) == b"a = \\ c\\n"
 
 
 VALUES = st.recursive(

@@ -69,8 +69,8 @@ def test_markdown_cells_are_translated_and_all_else_is_kept(
         ": cell 3:1",
         ": cell 5:1",
     ]
-    assert document.rendered({}).decode() == text
-    written = document.rendered(in_capitals(document)).decode()
+    assert document.render({}).decode() == text
+    written = document.render(in_capitals(document)).decode()
     found = nbformat.reads(written, as_version=4)
     nbformat.validate(found)
     assert [one["source"] for one in found["cells"]] == [
@@ -89,7 +89,7 @@ def test_markdown_cells_are_translated_and_all_else_is_kept(
 
 def test_a_line_becomes_several_where_the_only_one_had_its_own(tmp_path: Path) -> None:
     document = opened(tmp_path, '{"cells": [{"cell_type": "markdown", "source": [\n  "a\\n\\nb"\n]}]}')
-    written = document.rendered({0: Markup.of("x")}).decode()
+    written = document.render({0: Markup.of("x")}).decode()
     assert json.loads(written)["cells"][0]["source"] == ["x\n", "\n", "b"]
     assert '"x\\n",\n  "\\n",\n  "b"\n]' in written
 
@@ -98,7 +98,7 @@ def test_a_source_that_is_there_twice_stays_json(tmp_path: Path) -> None:
     document = opened(
         tmp_path, '{"cells": [{"cell_type": "markdown", "source": ["a"], "source": "b", "source": ["c"]}]}'
     )
-    written = document.rendered(in_capitals(document)).decode()
+    written = document.render(in_capitals(document)).decode()
     assert (
         written == '{"cells": [{"cell_type": "markdown", "source": ["A"], "source": "B", "source": ["C"]}]}'
     )

@@ -33,7 +33,7 @@ def test_texts_of_slides_are_segments(tmp_path: Path) -> None:
         "Notiz zu {1/}",
         "Ende{1/}שלום",
     ]
-    changed = content(document.rendered({0: "Footer <", 3: "First item"}))
+    changed = content(document.render({0: "Footer <", 3: "First item"}))
     expected = content(packed(parts("odp"))).replace("Fußzeile &amp; mehr", "Footer &lt;")
     assert changed == expected.replace("Erster Punkt", "First item")
 
@@ -52,7 +52,7 @@ def test_cells_of_text_are_segments(tmp_path: Path) -> None:
 
 def test_the_value_of_a_translated_cell_is_its_text(tmp_path: Path) -> None:
     document = opened(tmp_path, "a.ods", parts("ods"))
-    before, changed = content(packed(parts("ods"))), content(document.rendered({2: "pear"}))
+    before, changed = content(packed(parts("ods"))), content(document.render({2: "pear"}))
     old = """office:string-value='Birne &amp;\n "mehr"' t:style-name="c1"><text:p>Birne &amp; "mehr"<"""
     assert old in before
     assert changed == before.replace(f" {old}", ' t:style-name="c1"><text:p>pear<')

@@ -16,7 +16,7 @@ def test_a_line_end_of_any_kind_ends_a_segment_and_stays(end: str, encoding: str
     path.write_bytes(f"Eins.{end}Zwei.{end}Drei.".encode(encoding))
     document = open_document(path)
     assert [segment.source.text for segment in document.segments] == ["Eins.", "Zwei.", "Drei."]
-    changed = document.rendered(dict(enumerate(["One.", f"Two{end}words.", "Three."])))
+    changed = document.render(dict(enumerate(["One.", f"Two{end}words.", "Three."])))
     assert changed == f"One.{end}Two words.{end}Three.".encode(encoding)
 
 
@@ -41,5 +41,5 @@ def test_files_with_the_line_ends_of_old_macs_are_read(name: str, text: str, tmp
     (tmp_path / f"lf-{name}").write_bytes(text.encode())
     document, expected = (open_document(tmp_path / one) for one in (name, f"lf-{name}"))
     assert [segment.source.text for segment in document.segments] == ["Hallo", "Welt"]
-    assert document.rendered({0: "x", 1: "y"}) == expected.rendered({0: "x", 1: "y"}).replace(b"\n", b"\r")
+    assert document.render({0: "x", 1: "y"}) == expected.render({0: "x", 1: "y"}).replace(b"\n", b"\r")
     assert [one.place[-2:] for one in document.segments] == [one.place[-2:] for one in expected.segments]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from archive_samples import packed, parts
 
-from multihead_documents import Document, carried, open_document
+from multihead_documents import Document, carry, open_document
 from multihead_documents.errors import DocumentError
 
 SLIDE = "ppt/slides/slide2.xml"
@@ -55,9 +55,9 @@ def test_paragraphs_of_slides_are_segments_in_the_order_of_the_slides(tmp_path: 
 
 def test_only_the_text_of_a_run_changes(tmp_path: Path) -> None:
     document = opened(tmp_path, DECK)
-    changed = member(document.rendered({4: "hello <world>"}), SLIDE)
+    changed = member(document.render({4: "hello <world>"}), SLIDE)
     assert changed == DECK[SLIDE].decode().replace("> שלום עולם <", "> hello &lt;world&gt; <")
-    changed = member(document.rendered({1: "A title"}), SLIDE)
+    changed = member(document.render({1: "A title"}), SLIDE)
     title = (
         '<a:p><a:r><a:rPr lang="de-DE" dirty="0"/><a:t>A title</a:t></a:r><a:endParaRPr lang="de-DE"/></a:p>'
     )
@@ -81,7 +81,7 @@ def test_only_the_text_of_a_run_changes(tmp_path: Path) -> None:
 def test_the_text_of_a_paragraph_is_found_in_its_runs(content: str, expected: str, tmp_path: Path) -> None:
     document = slide(tmp_path, content)
     assert sources(document)[0] == expected
-    (tmp_path / "a.pptx").write_bytes(document.rendered({0: document.segments[0].source}))
+    (tmp_path / "a.pptx").write_bytes(document.render({0: document.segments[0].source}))
     assert sources(open_document(tmp_path / "a.pptx")) == sources(document)
 
 
@@ -97,7 +97,7 @@ def test_strict_documents_and_any_prefix_are_read(prefix: str, tmp_path: Path) -
     strict = {n: changed(data) if n[0] != "[" and n[-3:] != "png" else data for n, data in DECK.items()}
     document = opened(tmp_path, strict)
     assert sources(document) == sources(opened(tmp_path, DECK))
-    assert f"<{prefix}t>Title</{prefix}t>" in member(document.rendered({1: "Title"}), SLIDE)
+    assert f"<{prefix}t>Title</{prefix}t>" in member(document.render({1: "Title"}), SLIDE)
 
 
 STRICT = r"http://purl.oclc.org/ooxml/\1"
@@ -107,7 +107,7 @@ def test_a_presentation_without_text_is_written_as_it_is(tmp_path: Path) -> None
     main = re.sub(rb"<p:sldIdLst>.*</p:sldIdLst>", b"", DECK["ppt/presentation.xml"])
     document = opened(tmp_path, {**DECK, "ppt/presentation.xml": main})
     assert document.segments == []
-    assert document.rendered({}) == (tmp_path / "a.pptx").read_bytes()
+    assert document.render({}) == (tmp_path / "a.pptx").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_python_pptx_reads_what_is_written(tmp_path: Path) -> None:
         "Notiz",
     ]
     words = ["제목", "A bold & <word> second line", "שלום", "Note"]
-    targets = {n: carried(ours.segments[n].source, text) for n, text in enumerate(words)}
+    targets = {n: carry(ours.segments[n].source, text) for n, text in enumerate(words)}
     ours.write(targets, tmp_path / "b.pptx")
     again = pptx.Presentation(str(tmp_path / "b.pptx")).slides[0]
     assert again.shapes.title.text == words[0]
@@ -205,5 +205,5 @@ def test_two_thousand_slides_take_time_in_proportion(tmp_path: Path) -> None:
     begun = time.process_time()
     document = open_document(tmp_path / "a.pptx")
     assert len(document.segments) == count
-    document.rendered({segment.number: "a" for segment in document.segments})
+    document.render({segment.number: "a" for segment in document.segments})
     assert time.process_time() - begun < 20

@@ -59,7 +59,7 @@ def test_messages_come_with_their_state_and_context(tmp_path: Path) -> None:
 def test_translations_are_filled_and_marked(tmp_path: Path) -> None:
     document = opened(tmp_path, SAMPLE, "ko")
     targets = {s.number: Translation(Markup.of(f"<{s.number}> &"), s.number == 2) for s in document.segments}
-    page = document.rendered(targets).decode()
+    page = document.render(targets).decode()
     assert translations(page) == [
         (None, ["<0> &"]),
         (None, ["<1> &"]),
@@ -95,16 +95,16 @@ def test_translations_are_filled_and_marked(tmp_path: Path) -> None:
 def test_a_translation_in_any_form_is_filled(before: str, review: bool, after: str, tmp_path: Path) -> None:
     document = opened(tmp_path, message(before))
     assert document.target_language == "ko"
-    assert document.rendered({}).decode() == message(before)
-    assert document.rendered({0: Translation(Markup.of("네"), review)}).decode() == message(after)
+    assert document.render({}).decode() == message(before)
+    assert document.render({0: Translation(Markup.of("네"), review)}).decode() == message(after)
 
 
 def test_a_plural_is_finished_with_its_last_form(tmp_path: Path) -> None:
     forms = "<numerusform></numerusform><numerusform/>"
     page = message(f'<translation type="unfinished">{forms}</translation>', ' numerus="yes"')
     document = opened(tmp_path, page)
-    assert translations(document.rendered({0: "a"}).decode()) == [("unfinished", ["a", ""])]
-    assert translations(document.rendered({0: "a", 1: "b"}).decode()) == [(None, ["a", "b"])]
+    assert translations(document.render({0: "a"}).decode()) == [("unfinished", ["a", ""])]
+    assert translations(document.render({0: "a", 1: "b"}).decode()) == [(None, ["a", "b"])]
 
 
 def test_obsolete_messages_and_other_lengths_are_kept(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_an_independent_parser_reads_any_translation(tmp_path: Path, text: str, 
     text = re.sub("[\0\ud800-\udfff\ufffe\uffff]", "\ufffd", text).strip()
     if not text:
         return
-    page = opened(tmp_path, message(before)).rendered({0: text}).decode()
+    page = opened(tmp_path, message(before)).render({0: text}).decode()
     spelled = re.sub(r'<byte value="x([0-9a-f]+)"/>', lambda found: f"&#xe0{int(found[1], 16):02x};", page)
     ((kind, [found]),) = translations(spelled)
     held = "".join(chr(0xE000 + ord(c)) if c < " " and c not in "\t\n\r" else c for c in text)

@@ -40,7 +40,7 @@ def test_strings_are_found_by_their_names_with_their_comments(tmp_path: Path) ->
 
 def test_all_else_is_kept(tmp_path: Path) -> None:
     document = opened(tmp_path, SAMPLE)
-    page = document.rendered({segment.number: "<x> & ]]>" for segment in document.segments}).decode()
+    page = document.render({segment.number: "<x> & ]]>" for segment in document.segments}).decode()
     before, after = values(SAMPLE), values(page)
     chosen = {segment.key for segment in document.segments}
     for name, value in before.items():
@@ -83,6 +83,6 @@ def test_an_independent_parser_reads_any_translation(tmp_path: Path, text: str, 
     if not text:
         return
     page = f'<root><data name="a"><value>{source}</value></data></root>'
-    changed = opened(tmp_path, page).rendered({0: text}).decode()
+    changed = opened(tmp_path, page).render({0: text}).decode()
     held = re.sub("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]", "\ufffd", text)
     assert (values(changed)["a"] or "").strip() == held.strip()

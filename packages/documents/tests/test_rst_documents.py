@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rst_pages import bare, found, nodes, opened, rendered
 
-from multihead_documents import Markup, Tag, carried, repaired
+from multihead_documents import Markup, Tag, carry, repair
 
 PAGE = samples()["page.rst"].decode()
 
@@ -202,11 +202,11 @@ def test_docutils_reads_any_translation_as_it_was_meant(
     pieces: list[str | Tag] = []
     for word, tag in zip_longest(words, tags, fillvalue=""):
         pieces += [word, tag]
-    target = repaired(segment.source, Markup.of(*pieces)).strip()
+    target = repair(segment.source, Markup.of(*pieces)).strip()
     expected = bare("".join(piece for piece in target.pieces if isinstance(piece, str)))
     if not expected:
         return
-    result = document.rendered({segment.number: target}).decode()
+    result = document.render({segment.number: target}).decode()
     again = opened(tmp_path_factory.mktemp("rst"), result)
     assert len(again.segments) == len(document.segments)
     new = again.segments[segment.number].source
@@ -229,13 +229,13 @@ def test_docutils_finds_the_same_page_after_translation(tmp_path: Path) -> None:
     page = re.sub(r":(?:ref|func|guilabel):`[^`]*`|   :caption: .*\n", "", page)
     document = opened(tmp_path, page)
     words = "*Wörter* & `mehr` [x]_ 한국어"
-    targets = {s.number: carried(s.source, f"{words} {s.number}") for s in document.segments}
-    result = document.rendered(targets).decode()
+    targets = {s.number: carry(s.source, f"{words} {s.number}") for s in document.segments}
+    result = document.render(targets).decode()
     assert [name for name, _ in nodes(result)] == [name for name, _ in nodes(page)]
 
 
 def test_a_page_cut_anywhere_is_read(tmp_path: Path) -> None:
     for end in range(1, len(PAGE), 7):
         document = opened(tmp_path, PAGE[:end])
-        assert document.rendered({}).decode() == PAGE[:end]
-        document.rendered({segment.number: segment.source for segment in document.segments})
+        assert document.render({}).decode() == PAGE[:end]
+        document.render({segment.number: segment.source for segment in document.segments})

@@ -127,7 +127,7 @@ def test_paragraphs_in_a_cell_are_texts_and_what_stands_between_them_is_kept(tmp
 def test_what_spans_columns_or_is_broken_is_kept(tmp_path: Path, page: str) -> None:
     document = opened(tmp_path, f"Text\n\n{page}\nEnde\n")
     assert [str(segment.source) for segment in document.segments] == ["Text", "Ende"]
-    assert document.rendered({0: document.segments[0].source}).decode() == f"Text\n\n{page}\nEnde\n"
+    assert document.render({0: document.segments[0].source}).decode() == f"Text\n\n{page}\nEnde\n"
 
 
 def test_a_reference_leads_to_its_title_and_shows_its_translation(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_reference_leads_to_its_title_and_shows_its_translation(tmp_path: Path
 )
 def test_a_title_gets_a_target_only_where_it_needs_one(tmp_path: Path, page: str) -> None:
     document = opened(tmp_path, page)
-    result = document.rendered(
+    result = document.render(
         {segment.number: "Wort" for segment in document.segments if not segment.source.tags}
     )
     assert result.decode().count(".. _") == page.count(".. _")

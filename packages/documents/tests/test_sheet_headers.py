@@ -80,4 +80,4 @@ def test_nothing_but_codes_and_numbers_is_no_text(tmp_path: Path) -> None:
         workbook(tmp_path, header_left="&P / &N", header_center="2024", footer_right="&A")
     )
     assert [segment.source.text for segment in document.segments] == ["Zelle"]
-    assert document.rendered({0: document.segments[0].source})
+    assert document.render({0: document.segments[0].source})

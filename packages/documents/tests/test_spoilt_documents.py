@@ -61,8 +61,8 @@ def read_and_write(path: Path) -> None:
     data = path.read_bytes()
     try:
         document = open_document(path, target_language="ko")
-        assert document.rendered({}) == data
-        result = document.rendered({segment.number: segment.source for segment in document.segments})
+        assert document.render({}) == data
+        result = document.render({segment.number: segment.source for segment in document.segments})
     except DocumentError as error:
         assert error.place and error.remedy  # noqa: PT017, PT018
         return

@@ -60,7 +60,7 @@ def test_the_target_is_added_as_xcode_writes_it(tmp_path: Path) -> None:
     targets = {
         s.number: Translation(Markup.of(f"{s.key} é\n"), review=s.key == "b") for s in document.segments
     }
-    assert document.rendered(targets).decode() == catalogue(
+    assert document.render(targets).decode() == catalogue(
         a={"localizations": {"ko": unit("a é")}},
         b={"comment": "x", "localizations": {"ko": unit("b é", "needs_review")}},
         c={"localizations": {"de": unit("C"), "ko": unit("c é"), "zz": unit("z")}},
@@ -82,10 +82,10 @@ def test_variations_of_the_source_become_those_of_the_target(tmp_path: Path) -> 
     targets = {segment.number: segment.context for segment in document.segments}
     source = counts(one="eins", other="viele")
     target = counts(few="plural.few", many="plural.many", one="plural.one", other="plural.other")
-    changed = document.rendered(targets).decode()
+    changed = document.render(targets).decode()
     assert changed == catalogue(n={"localizations": {"de": source, "pl": target}})
     # A part alone leaves the others new, with the source's text.
-    part = document.rendered({0: "x"}).decode()
+    part = document.render({0: "x"}).decode()
     states = {s.context: (str(s.target or ""), s.state) for s in opened(tmp_path, part, "pl").segments}
     assert states == {
         "plural.few": ("x", "translated"),
@@ -100,7 +100,7 @@ def test_substitutions_keep_their_arguments(tmp_path: Path) -> None:
     page = catalogue(n={"localizations": {"de": {**unit("%#@n@ da"), "substitutions": {"n": rule}}}})
     document = opened(tmp_path, page)
     assert [s.source.text for s in document.segments] == ["%#@n@ da", "%arg Dateien"]
-    tree = json.loads(document.rendered({0: "%#@n@ 있음", 1: "파일 %arg개"}))
+    tree = json.loads(document.render({0: "%#@n@ 있음", 1: "파일 %arg개"}))
     target = tree["strings"]["n"]["localizations"]["ko"]
     assert target["stringUnit"]["value"] == "%#@n@ 있음"
     assert target["substitutions"]["n"] == {**rule, "variations": {"plural": {"other": unit("파일 %arg개")}}}
@@ -136,9 +136,9 @@ def test_substitutions_keep_their_arguments(tmp_path: Path) -> None:
 def test_an_entry_in_any_state_is_filled_or_kept(entry: Any, expected: Any, tmp_path: Path) -> None:
     page = catalogue(s=entry)
     document = opened(tmp_path, page)
-    assert document.rendered({}).decode() == page
+    assert document.render({}).decode() == page
     assert len(document.segments) == (expected is not None)
-    changed = document.rendered({segment.number: "X" for segment in document.segments}).decode()
+    changed = document.render({segment.number: "X" for segment in document.segments}).decode()
     assert json.loads(changed) == json.loads(catalogue(s=expected or entry))
     assert changed == catalogue(s=expected or entry)
 
@@ -147,7 +147,7 @@ def test_an_entry_in_any_state_is_filled_or_kept(entry: Any, expected: Any, tmp_
 def test_any_layout_is_valid(layout: Any, tmp_path: Path) -> None:
     tree = json.loads(SAMPLE)
     document = opened(tmp_path, json.dumps(tree, **layout))
-    found = json.loads(document.rendered({s.number: f"{s.number}" for s in document.segments}))
+    found = json.loads(document.render({s.number: f"{s.number}" for s in document.segments}))
     assert found.keys() == tree.keys()
     assert found["strings"]["Abbrechen"] == {"localizations": {"ko": unit("2")}}
     assert found["strings"]["Fertig"]["localizations"]["ko"] == unit("4")
@@ -156,7 +156,7 @@ def test_any_layout_is_valid(layout: Any, tmp_path: Path) -> None:
 def test_the_language_of_the_catalogue_is_the_target_if_it_has_one_other(tmp_path: Path) -> None:
     assert opened(tmp_path, SAMPLE, None).target_language is None
     with pytest.raises(DocumentError, match="no target language"):
-        opened(tmp_path, SAMPLE, None).rendered({0: "x"})
+        opened(tmp_path, SAMPLE, None).render({0: "x"})
     page = catalogue(a={"localizations": {"pt-BR": unit("x")}}, b={})
     assert opened(tmp_path, page, None).target_language == "pt-BR"
     assert opened(tmp_path, page, "pt").target_language == "pt-BR"
@@ -200,7 +200,7 @@ def test_json_reads_what_was_meant(tmp_path: Path, strings: dict[str, Any], text
     page = json.dumps(tree, indent=1 if wide else None, ensure_ascii=False)
     document = opened(tmp_path, page)
     text = text.strip().replace("\0", "\ufffd") or "x"
-    written = document.rendered({segment.number: text for segment in document.segments}).decode()
+    written = document.render({segment.number: text for segment in document.segments}).decode()
     again = opened(tmp_path, written)
     assert [str(segment.target) for segment in again.segments] == [text] * len(document.segments)
     assert [segment.source for segment in again.segments] == [segment.source for segment in document.segments]

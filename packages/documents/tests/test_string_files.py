@@ -50,9 +50,9 @@ def test_a_file_damaged_at_any_byte_is_read_or_refused(name: str, tmp_path: Path
             document = read(tmp_path / name, changed)
             if document is None:
                 continue
-            assert document.rendered({}) == changed
+            assert document.render({}) == changed
             targets = {segment.number: segment.source for segment in document.segments}
-            again = read(tmp_path / name, document.rendered(targets))
+            again = read(tmp_path / name, document.render(targets))
             assert again
             assert texts(again) == texts(document)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from multihead_documents import Document, Markup, open_document
 from multihead_documents.errors import DocumentError
 from multihead_documents.subtitle_pairs import subtitle_pairs
-from multihead_documents.subtitles.line_wrapping import separator, width, wrapped
+from multihead_documents.subtitles.line_wrapping import separator, width, wrap
 
 
 def opened(folder: Path, name: str, text: str | bytes) -> Document:
@@ -61,7 +61,7 @@ def test_times_begin_a_subtitle_even_without_a_blank_line(
     name = "film.srt" if is_srt else "film.vtt"
     document = opened(tmp_path_factory.mktemp("film"), name, text.replace("\n", newline))
     assert [str(segment.source) for segment in document.segments] == expected
-    changed = document.rendered({segment.number: "x" for segment in document.segments}).decode()
+    changed = document.render({segment.number: "x" for segment in document.segments}).decode()
     assert [line.strip() for line in changed.split("\n") if "-->" in line] == times
 
 
@@ -82,31 +82,31 @@ def test_a_translation_keeps_within_the_documents_lines(tmp_path: Path) -> None:
     text = "1\n00:00:01,000 --> 00:00:02,000\nEine Zeile von genau sechsunddreißig Z.\nUnd eine zweite.\n"
     document = opened(tmp_path, "a.srt", text)
     words = "One line of this is much longer than what there is room for on a single line."
-    lines = document.rendered({0: words}).decode().split("\n")[2:-1]
+    lines = document.render({0: words}).decode().split("\n")[2:-1]
     assert lines == ["One line of this is much", "longer than what there is", "room for on a single line."]
     assert document.segments[0].max_length == 2 * 39
 
 
 def test_wide_letters_take_two_columns() -> None:
     assert width("가나") == 4
-    assert wrapped([("가나다라 마바사아 자차카타", True)], 20, "\n", str) == "가나다라 마바사아\n자차카타"
-    assert wrapped([("東京都庁舎前駅", True)], 8, "\n", str) == "東京都庁\n舎前駅"
-    assert wrapped([("東京都庁。舎", True)], 8, "\n", str) == "東京都\n庁。舎"
+    assert wrap([("가나다라 마바사아 자차카타", True)], 20, "\n", str) == "가나다라 마바사아\n자차카타"
+    assert wrap([("東京都庁舎前駅", True)], 8, "\n", str) == "東京都庁\n舎前駅"
+    assert wrap([("東京都庁。舎", True)], 8, "\n", str) == "東京都\n庁。舎"
 
 
 def test_a_no_break_space_breaks_no_line() -> None:
-    assert wrapped([("ab cd\xa0ef gh", True)], 6, "\n", str) == "ab\ncd\xa0ef\ngh"
+    assert wrap([("ab cd\xa0ef gh", True)], 6, "\n", str) == "ab\ncd\xa0ef\ngh"
 
 
 def test_a_tag_stays_with_its_word() -> None:
     pieces = [("one ", True), ("<i>", False), ("two three", True), ("</i>", False), (" four", True)]
-    assert wrapped(pieces, 8, "\n", str) == "one <i>two\nthree</i>\nfour"
+    assert wrap(pieces, 8, "\n", str) == "one <i>two\nthree</i>\nfour"
 
 
 @given(st.text("a가漢。 -\n", max_size=40), st.integers(1, 12))
 def test_wrapping_is_undone_by_joining(text: str, limit: int) -> None:
     text = " ".join(text.split())
-    lines = wrapped([(text, True)], limit, "\n", str).split("\n")
+    lines = wrap([(text, True)], limit, "\n", str).split("\n")
     again = lines[0]
     for line in lines[1:]:
         again += separator(again, line) + line
@@ -116,7 +116,7 @@ def test_wrapping_is_undone_by_joining(text: str, limit: int) -> None:
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=9), st.integers(9, 20))
 def test_wrapping_takes_as_few_lines_as_can_be(lengths: list[int], limit: int) -> None:
     words = ["a" * length for length in lengths]
-    lines = wrapped([(" ".join(words), True)], limit, "\n", str).split("\n")
+    lines = wrap([(" ".join(words), True)], limit, "\n", str).split("\n")
     assert max(map(len, lines)) <= limit
     fewest = 1
     used = -1
@@ -131,7 +131,7 @@ def test_a_translation_cannot_add_a_cue_or_a_tag(tmp_path: Path) -> None:
     text = "1\n00:00:01,000 --> 00:00:02,000\nHallo\n\n2\n00:00:03,000 --> 00:00:04,000\nWelt\n"
     document = opened(tmp_path, "a.srt", text)
     attack = "<b>x</b>\n\n3\n00:00:05,000 --> 00:00:06,000\n{\\an8}y"
-    again = opened(tmp_path, "b.srt", document.rendered({0: attack}))
+    again = opened(tmp_path, "b.srt", document.render({0: attack}))
     assert [str(segment.source) for segment in again.segments] == [
         "‹b›x‹/b› 3 00:00:05,000 → 00:00:06,000 (\\an8)y",
         "Welt",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from archive_samples import packed, parts
 
-from multihead_documents import Document, Markup, carried, open_document
+from multihead_documents import Document, Markup, carry, open_document
 from multihead_documents.errors import DocumentError
 
 BOOK = parts("xlsx")
@@ -63,7 +63,7 @@ def test_only_the_text_of_a_cell_changes(tmp_path: Path) -> None:
     line = Markup.of(
         "first", document.segments[2].source.tags[0], "_x0042_", document.segments[2].source.tags[1]
     )
-    changed = document.rendered({0: "Our prices", 2: line, 3: "Tokyo", 7: "In <it>"})
+    changed = document.render({0: "Our prices", 2: line, 3: "Tokyo", 7: "In <it>"})
     expected = BOOK[STRINGS].decode().replace("Unsere Preise", "Our prices")
     expected = re.sub("> Erste.*?</t>", "> first\nlinked_x000D_</t>", expected, flags=re.DOTALL)
     expected = expected.replace("linked", "_x005F_x0042_")
@@ -90,7 +90,7 @@ def test_only_the_text_of_a_cell_changes(tmp_path: Path) -> None:
 def test_the_text_of_a_cell_is_read_and_written(content: str, expected: str, tmp_path: Path) -> None:
     document = cells(tmp_path, content, "<t>end</t>")
     assert sources(document) == [expected, "end"]
-    (tmp_path / "a.xlsx").write_bytes(document.rendered({0: document.segments[0].source}))
+    (tmp_path / "a.xlsx").write_bytes(document.render({0: document.segments[0].source}))
     assert sources(open_document(tmp_path / "a.xlsx")) == [expected, "end"]
 
 
@@ -112,7 +112,7 @@ def test_workbooks_without_shared_strings_or_text_are_read(tmp_path: Path) -> No
     ]
     document = cells(tmp_path)
     assert document.segments == []
-    assert document.rendered({}) == (tmp_path / "a.xlsx").read_bytes()
+    assert document.render({}) == (tmp_path / "a.xlsx").read_bytes()
 
 
 def test_strict_workbooks_are_read(tmp_path: Path) -> None:
@@ -177,9 +177,7 @@ def test_openpyxl_reads_what_is_written(tmp_path: Path) -> None:
     ours = open_document(tmp_path / "a.xlsx")
     assert sources(ours) == ["Ein {1}rotes{/1} Blatt & mehr", "Apfel", "Apfel", "Zeile{1/}zwei", "שלום"]
     words = ["A red sheet & <more>", "apple", "apple", "line two", "안녕"]
-    ours.write(
-        {n: carried(ours.segments[n].source, text) for n, text in enumerate(words)}, tmp_path / "b.xlsx"
-    )
+    ours.write({n: carry(ours.segments[n].source, text) for n, text in enumerate(words)}, tmp_path / "b.xlsx")
     again = openpyxl.load_workbook(tmp_path / "b.xlsx", rich_text=True)
     found = [[cell.value for cell in row] for row in again.active.iter_rows(max_col=2)]
     assert found[:3] == [["Obst", "Preis"], ["apple", 5], ["apple", 1.5]]
@@ -195,5 +193,5 @@ def test_ten_thousand_cells_take_time_in_proportion(tmp_path: Path) -> None:
     document = cells(tmp_path, f"<t>{'lang ' * 6000}</t>", *(f"<t>Zelle {n}</t>" for n in range(10_000)))
     assert len(document.segments) == 10_001
     assert document.segments[0].max_length == 32_767
-    document.rendered({segment.number: "a" for segment in document.segments})
+    document.render({segment.number: "a" for segment in document.segments})
     assert time.process_time() - begun < 20

@@ -34,7 +34,7 @@ def test_a_target_is_added_behind_its_source(tmp_path: Path) -> None:
     text = samples()["one.xlf"].decode()
     document = opened(tmp_path, "one.xlf", text, target_language="ko")
     pieces = [piece if not isinstance(piece, str) else "<" for piece in document.segments[0].source.pieces]
-    changed = document.rendered({0: Translation(Markup.of(*pieces), review=True)}).decode()
+    changed = document.render({0: Translation(Markup.of(*pieces), review=True)}).decode()
     assert changed == text.replace("approved='yes'", "approved='no'").replace(
         "&amp; <![CDATA[<b>]]> ß\t</source>",
         "&amp; <![CDATA[<b>]]> ß\t</source>\n  "
@@ -47,7 +47,7 @@ def test_an_empty_target_is_filled_and_a_full_one_replaced(tmp_path: Path) -> No
     text = samples()["one.xlf"].decode()
     document = opened(tmp_path, "one.xlf", text)
     tags = document.segments[4].source.tags
-    changed = document.rendered({1: "둘", 4: Markup.of("다섯", *tags)}).decode()
+    changed = document.render({1: "둘", 4: Markup.of("다섯", *tags)}).decode()
     assert "<target state='translated'>둘</target>" in changed
     assert (
         '<target  state = "translated">다섯<bpt id="1">&lt;b></bpt><ept id="1">&lt;/b></ept><ph id' in changed
@@ -58,9 +58,9 @@ def test_an_empty_target_is_filled_and_a_full_one_replaced(tmp_path: Path) -> No
 def test_segments_of_a_unit_are_filled_one_by_one(tmp_path: Path) -> None:
     text = samples()["one.xlf"].decode()
     document = opened(tmp_path, "one.xlf", text)
-    one = document.rendered({2: "일."}).decode()
+    one = document.render({2: "일."}).decode()
     assert '<target state="translated"><mrk mtype="seg" mid="0">일.</mrk></target>' in one
-    both = document.rendered({3: "둘."}).decode()
+    both = document.render({3: "둘."}).decode()
     assert (
         '<target state="translated"><mrk mtype="seg" mid="0">하나.</mrk> <g id="9"><mrk\n'
         ' mtype="seg" mid="1">둘.</mrk></g></target>'
@@ -76,7 +76,7 @@ def test_xliff_2_states_are_its_segments(tmp_path: Path) -> None:
         ("Bye", "final"),
     ]
     assert document.segments[0].source.text == "Hello WorldBR\n and x."
-    changed = document.rendered({1: Translation(Markup.of("a\x07<"), review=True), 2: "안녕"}).decode()
+    changed = document.render({1: Translation(Markup.of("a\x07<"), review=True), 2: "안녕"}).decode()
     assert changed == text.replace('srcLang="en"', 'srcLang="en" trgLang="ko"').replace(
         "<my:segment state='initial'>", "<my:segment state='translated' subState='multihead:needs-review'>"
     ).replace("<my:target/>", '<my:target>a<my:cp hex="0007"/>&lt;</my:target>').replace(
@@ -87,7 +87,7 @@ def test_xliff_2_states_are_its_segments(tmp_path: Path) -> None:
 def test_xliff_2_needs_a_target_language(tmp_path: Path) -> None:
     document = opened(tmp_path, "two.xlf", samples()["two.xlf"])
     with pytest.raises(DocumentError, match=r"two\.xlf:2: no target language \(trgLang\)"):
-        document.rendered({0: document.segments[0].source})
+        document.render({0: document.segments[0].source})
 
 
 def test_a_memory_gets_a_variant_of_the_target_language(tmp_path: Path) -> None:
@@ -100,12 +100,12 @@ def test_a_memory_gets_a_variant_of_the_target_language(tmp_path: Path) -> None:
         ("", "Drei", "None"),
     ]
     tags = document.segments[1].source.tags
-    changed = document.rendered({1: Markup.of("Two ", *tags), 2: "Three"}).decode()
+    changed = document.render({1: Markup.of("Two ", *tags), 2: "Three"}).decode()
     assert changed == text.replace(
         "</hi></seg></tuv>", '</hi></seg></tuv><tuv xml:lang="en"><seg>Two <hi type="x"></hi></seg></tuv>'
     ).replace("<seg/>", "<seg>Three</seg>")
     korean = opened(tmp_path, "memory.tmx", text, target_language="ko")
-    added = korean.rendered({0: Markup.of(*korean.segments[0].source.tags)}).decode()
+    added = korean.render({0: Markup.of(*korean.segments[0].source.tags)}).decode()
     assert '</tuv>\n  <tuv xml:lang="ko"><seg><bpt i="1">' in added
 
 
@@ -149,7 +149,7 @@ def test_utf_16_needs_no_byte_order_mark(encoding: str, tmp_path: Path) -> None:
     units = '<tu><tuv xml:lang="de"><seg>Öl</seg></tuv></tu>'
     text = f'<tmx version="1.4"><header srclang="de"/><body>{units}</body></tmx>'
     (tmp_path / "a.tmx").write_bytes(text.encode(encoding))
-    changed = open_document(tmp_path / "a.tmx", target_language="ko").rendered({0: "기름"})
+    changed = open_document(tmp_path / "a.tmx", target_language="ko").render({0: "기름"})
     assert changed.decode(encoding) == text.replace(
         "</tuv>", '</tuv><tuv xml:lang="ko"><seg>기름</seg></tuv>'
     )

@@ -60,7 +60,7 @@ def test_translations_keep_the_style_where_they_can(tmp_path: Path) -> None:
             "%{count}",
         ]
     )
-    page = document.rendered({segment.number: next(words) for segment in document.segments}).decode()
+    page = document.render({segment.number: next(words) for segment in document.segments}).decode()
     assert (
         page
         == """# Kommentar, bleibt
@@ -115,7 +115,7 @@ def test_what_is_no_text_is_kept(text: str, expected: str | None, tmp_path: Path
         assert not document.segments
         return
     document = opened(tmp_path, text)
-    assert document.rendered({segment.number: "X" for segment in document.segments}).decode() == expected
+    assert document.render({segment.number: "X" for segment in document.segments}).decode() == expected
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_hostile_file_takes_linear_time(text: str, tmp_path: Path) -> None:
 
 
 def test_characters_that_yaml_excludes_are_escaped(tmp_path: Path) -> None:
-    page = opened(tmp_path, "a: b\n").rendered({0: "x\ufffe\uffff"}).decode()
+    page = opened(tmp_path, "a: b\n").render({0: "x\ufffe\uffff"}).decode()
     assert page == 'a: "x\\ufffe\\uffff"\n'
     assert yaml.safe_load(page) == {"a": "x\ufffe\uffff"}
 
@@ -176,9 +176,9 @@ def test_pyyaml_reads_what_was_meant(
     text = yaml.safe_dump(tree, default_style=style, default_flow_style=flow, allow_unicode=True, width=20)
     assume(yaml.safe_load(text) == tree)  # PyYAML does not read all that it writes
     document = opened(tmp_path, text)
-    assert document.rendered({}).decode() == text
+    assert document.render({}).decode() == text
     new = {s.number: "".join(chance.choices(LETTERS, k=9)).strip() or "x" for s in document.segments}
-    written = document.rendered({number: Markup.of(word) for number, word in new.items()}).decode()
+    written = document.render({number: Markup.of(word) for number, word in new.items()}).decode()
     (tmp_path / "b.yml").write_bytes(written.encode())
     again = open_document(tmp_path / "b.yml")
     assert [segment.source.text for segment in again.segments] == [*new.values()]

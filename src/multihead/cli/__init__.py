@@ -20,7 +20,7 @@ from pathlib import Path
 
 from multihead.errors import UserError
 from multihead.system import plugins
-from multihead.system.imports import optional_packages, uncollected
+from multihead.system.imports import optional_packages, without_collection
 
 INTERRUPTED, BROKEN_PIPE, BAD_INPUT = 130, 141, 2
 """Exit codes: those of a shell for SIGINT and SIGPIPE, and that of an error the user can fix."""
@@ -188,7 +188,7 @@ def run_command(name: str, arguments: list[str]) -> int:
         UserError: it needs an extra that is not installed, or fails itself.
     """
     with optional_packages(f"`multihead {name}`"):
-        with uncollected():
+        with without_collection():
             command: Callable[[list[str]], int] = importlib.import_module(f"{__name__}.{name}").main
         gc.freeze()  # imported objects stay alive: scanning them repeatedly took 7 % of a translation's time
         if sys.modules.get("torch"):  # a command that computes

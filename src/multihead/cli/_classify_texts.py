@@ -72,7 +72,7 @@ def sets_of(data: DataSettings, labelled: Sequence[str], *, tests: bool) -> dict
     return found
 
 
-def measured(
+def measure(
     folder: str, classifier: TextClassifier, sets: Mapping[str, Iterator[Example]]
 ) -> dict[str, TextScores]:
     """Return the scores on each set of examples."""
@@ -83,7 +83,7 @@ def measured(
 def _measure(
     folder: str, classifier: TextClassifier, sets: Mapping[str, Iterator[Example]], *, json_: bool
 ) -> None:
-    found = measured(folder, classifier, sets)
+    found = measure(folder, classifier, sets)
     if json_:
         results = {
             name: {**as_json(one.scores, classifier.names), "empty": one.empty} for name, one in found.items()

@@ -10,7 +10,7 @@ from multihead.system.progress import OnCount
 
 
 @contextmanager
-def counted(description: str) -> Iterator[OnCount]:
+def progress_bar(description: str) -> Iterator[OnCount]:
     """Show a progress bar during the block, which gets a callback (done, total)."""
     console = _console.messages()
     with Progress(

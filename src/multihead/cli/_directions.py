@@ -14,7 +14,9 @@ ZeroShot = _options.Flag
 T = TypeVar("T", bound=LineTranslator)
 
 
-def directed(translator: T, to: str | None, of: str | None, tags: Sequence[str], *, zero_shot: bool) -> T:
+def choose_direction(
+    translator: T, to: str | None, of: str | None, tags: Sequence[str], *, zero_shot: bool
+) -> T:
     """Return the translator in the requested direction; print a caution if it was never trained.
 
     Raises:

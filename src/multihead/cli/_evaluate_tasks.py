@@ -8,7 +8,7 @@ from typing import Any
 
 from multihead.cli import _classify_texts, _console
 from multihead.cli._classify_texts import GENERATED
-from multihead.data.images.listing import listed
+from multihead.data.images.listing import list_images
 from multihead.errors import UserError
 from multihead.run import Run
 from multihead.tasks.classification.text_classifier import TextClassifier
@@ -51,11 +51,11 @@ def run(folders: Sequence[str], files: tuple[str, ...], *, json_: bool, device: 
             console.print(f"{folder} on {name}:")
             width = max(map(len, scores))
             for label, value in scores.items():
-                console.print(f"  {label:{width}}  {_shown(value)}")
+                console.print(f"  {label:{width}}  {_show(value)}")
     return 0
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     if value is None:
         return "undefined (no such object)"
     return f"{value:.4f}" if isinstance(value, float) else f"{value:,}"
@@ -131,7 +131,7 @@ def _odd_ones(folder: str, files: tuple[str, ...], device: str) -> dict[str, Res
     model = OddOneOut.load(folder, device)
     found: dict[str, Results] = {}
     for name, names in _sets(data, files).items():
-        scores = model.measure(listed(names, Path(data.dir), "--src" if files else f"data.tests.{name}"))
+        scores = model.measure(list_images(names, Path(data.dir), "--src" if files else f"data.tests.{name}"))
         found[name] = {"sets": scores.sets, "accuracy": scores.accuracy, "chance": scores.chance}
     return found
 
@@ -140,7 +140,7 @@ def _classification(folder: str, files: tuple[str, ...], device: str) -> dict[st
     classifier = TextClassifier.load(folder, device)
     sets = _classify_texts.sets_of(Run.open(folder).recipe.data, files, tests=not files)
     found: dict[str, Results] = {}
-    for name, one in _classify_texts.measured(folder, classifier, sets).items():
+    for name, one in _classify_texts.measure(folder, classifier, sets).items():
         scores = {"accuracy": one.scores.accuracy, "f1": one.scores.f1}
         found[name] = {"texts": one.scores.count, "empty": one.empty, **scores}
     return found
@@ -152,7 +152,7 @@ def _pictures(folder: str, files: tuple[str, ...], device: str) -> dict[str, Res
     found: dict[str, Results] = {}
     for name, names in _sets(data, files).items():
         place = "--src" if files else f"data.tests.{name}"
-        scores = classifier.measure(listed(names, Path(data.dir), place))
+        scores = classifier.measure(list_images(names, Path(data.dir), place))
         found[name] = {"images": scores.count, "accuracy": scores.accuracy, "f1": scores.f1}
     return found
 
@@ -172,7 +172,7 @@ def _language(folder: str, files: tuple[str, ...], device: str) -> dict[str, Res
     }
 
 
-def _masked(folder: str, files: tuple[str, ...], device: str) -> dict[str, Results]:
+def _mask(folder: str, files: tuple[str, ...], device: str) -> dict[str, Results]:
     if not files:
         return {}
     found = MaskedMeasure.load(folder, device).measure(files)
@@ -192,7 +192,7 @@ TASKS: Mapping[str, Callable[[str, tuple[str, ...], str], dict[str, Results]]] =
     "spans": _spans,
     "pictures": _pictures,
     "language": _language,
-    "masked": _masked,
+    "masked": _mask,
     "detection": _detection,
     "sets": _odd_ones,
 }

@@ -20,7 +20,7 @@ from multihead.cli._effect import Used
 from multihead.cli._parsing import Argument, arguments_of
 from multihead.recipe import model_kinds
 from multihead.recipe.settings import Settings
-from multihead.recipe.values import spelled
+from multihead.recipe.values import spell_value
 
 Types = Mapping[str, type[Settings]]
 """Settings class of each section."""
@@ -228,4 +228,4 @@ def _default(field: FieldInfo) -> str:
         return "required"
     if isinstance(field.default, str | Mapping | tuple) and not field.default:
         return "none"
-    return field.default if isinstance(field.default, str) else spelled(field.default)
+    return field.default if isinstance(field.default, str) else spell_value(field.default)

@@ -117,7 +117,7 @@ def at_least_one(name: str, count: int) -> int:
 def _section_types(rest: Sequence[str], given: Mapping[str, str], task: str) -> Types:
     """Return the settings classes of the model or recipe given among the arguments, or of the task."""
     if "model.kind" in given:
-        return recipe.section_types(model_kinds.named(given["model.kind"]))
+        return recipe.section_types(model_kinds.name_kind(given["model.kind"]))
     # A model's own settings lie beside its layers; commands that have keys of [model] need PyTorch anyway.
     if task == model_kinds.DEFAULT_TASK and is_installed("torch"):
         return recipe.section_types(_recipe_kind(rest) or recipe.DEFAULT_KIND)

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from multihead.apps.documents.finished_documents import finished
+from multihead.apps.documents.finished_documents import find_finished
 from multihead.apps.documents.page_links import linked_places
 from multihead.apps.documents.translating_documents import (
     DocumentRequest,
@@ -13,9 +13,9 @@ from multihead.apps.documents.translating_documents import (
     translate_document,
     translation_digest,
 )
-from multihead.apps.documents.translating_folders import SELDOM, planned
+from multihead.apps.documents.translating_folders import SELDOM, plan_translations
 from multihead.cli import _console
-from multihead.cli._counting import counted
+from multihead.cli._counting import progress_bar
 from multihead.data.documents.library import best_language, open_document
 from multihead.errors import UserError
 from multihead.tasks.translation.texts.text_translator import TextTranslator
@@ -36,7 +36,7 @@ def translate(request: DocumentRequest, translator: TextTranslator, folders: Seq
     def caution(text: str) -> None:
         console.print(f"caution: {text}", style="yellow")
 
-    with counted(f"translating {request.path.name}") as progress:
+    with progress_bar(f"translating {request.path.name}") as progress:
         summary = translate_document(request, translator, folders, progress=progress, caution=caution)
     show(summary, request.output)
 
@@ -45,7 +45,7 @@ def translate_to(request: DocumentRequest, translator: TextTranslator, folders: 
     """Translate a document into a file whose name was typed, which is replaced."""
     key = translation_digest(replace(request, again=False), translator, folders)
     translate(request, translator, folders)
-    with finished(None) as done:
+    with find_finished(None) as done:
         done.add(request.path, request.output, key)
 
 
@@ -56,7 +56,7 @@ def translate_beside(request: DocumentRequest, translator: TextTranslator, folde
         UserError: the file was changed since it was translated, or is not a translation by multihead.
     """
     key = translation_digest(replace(request, again=False), translator, folders)
-    with finished(None) as done:
+    with find_finished(None) as done:
         state = "new" if request.again else done.state(request.output, key)
         if state == "finished":
             _console.messages().print(f"{request.output}: not translated again, because nothing has changed")
@@ -83,11 +83,11 @@ def translate_all(
     A document that cannot be translated is reported, and the others are translated.
     """
     console = _console.messages()
-    plan = planned(documents, output, translator.target_language, only=only)
+    plan = plan_translations(documents, output, translator.target_language, only=only)
     linked = linked_places([path for path, _ in plan.documents])
     failed = before = 0
     kept: list[Path] = []
-    with finished(plan.root) as done:
+    with find_finished(plan.root) as done:
         for path, to in plan.documents:
             try:
                 request = replace(request_of(path, to), linked=linked.get(path, frozenset()))

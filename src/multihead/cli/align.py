@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Annotated
 
 from multihead.apps.corpus.aligning import DocumentAlignment, PassagePair, align_documents
-from multihead.apps.corpus.aligning_folders import language_of, planned
+from multihead.apps.corpus.aligning_folders import language_of, plan_alignments
 from multihead.apps.documents.finished_documents import has_changed
 from multihead.cli import _console, _options
 from multihead.cli._writing import in_blocks, same_file, write
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str]) -> int:
         )
     console = _console.messages()
     source, target = map(Path, options.documents)
-    plan = planned(source, target, options.target_language)
+    plan = plan_alignments(source, target, options.target_language)
     for pair in plan.documents:
         if any(same_file(str(path), options.output) for path in pair):
             raise UserError(

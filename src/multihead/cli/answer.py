@@ -68,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
     lines = iter([options.text]) if options.text is not None else read_lines(options.input or STDIN)
     source = "text " if options.text is not None else f"{options.input or STDIN}:"
     given = (_pair(line, options.question, f"{source}{n}") for n, line in enumerate(lines, start=1))
-    answered = _answered(answerer, given, options)
+    answered = _answer(answerer, given, options)
     if options.output:
         files.write_text(Path(options.output), "".join(answered))
         return 0
@@ -91,7 +91,7 @@ def _pair(line: str, question: str | None, place: str) -> tuple[str, str]:
     return asked, text
 
 
-def _answered(answerer: Answerer, given: Iterator[tuple[str, str]], options: Options) -> Iterator[str]:
+def _answer(answerer: Answerer, given: Iterator[tuple[str, str]], options: Options) -> Iterator[str]:
     """Yield the output of each chunk of questions."""
     while chunk := list(islice(given, CHUNK)):
         answers = answerer.answer(chunk, threshold=options.threshold)

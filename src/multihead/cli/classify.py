@@ -24,7 +24,7 @@ from typing import Annotated
 from multihead.cli import _classify_texts, _console, _options
 from multihead.cli._confusion import as_json, show
 from multihead.cli._effect import refuse_options
-from multihead.data.images.listing import Listing, listed
+from multihead.data.images.listing import Listing, list_images
 from multihead.data.images.opening import SUFFIXES
 from multihead.errors import UserError
 from multihead.run import Run
@@ -125,9 +125,9 @@ def _sets(options: Options) -> dict[str, Listing]:
                 "the run's recipe has no test sets (data.tests)", place=options.run, remedy=remedy
             )
         for name, files in data.tests.items():
-            sets[name] = listed(files, Path(data.dir), f"data.tests.{name}")
+            sets[name] = list_images(files, Path(data.dir), f"data.tests.{name}")
     if options.labelled:
-        sets[options.labelled[0]] = listed(options.labelled, Path(), "--labelled")
+        sets[options.labelled[0]] = list_images(options.labelled, Path(), "--labelled")
     return sets
 
 

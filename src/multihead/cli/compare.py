@@ -20,7 +20,7 @@ from rich.table import Table
 
 from multihead import recipe as recipes
 from multihead.cli import _console, _options
-from multihead.cli._counting import counted
+from multihead.cli._counting import progress_bar
 from multihead.cli._effect import FILE_READING, SEARCH_OF_THE_BEST
 from multihead.errors import UserError
 from multihead.inspect.report import RunComparison, RunFacts, TestSetResults, compare_page
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str]) -> int:
 @contextmanager
 def _progress() -> Iterator[OnProgress]:
     """Show a progress bar during the block."""
-    with counted("translating") as bar:
+    with progress_bar("translating") as bar:
         yield lambda stage, done, total: bar(done, total)
 
 

@@ -25,7 +25,7 @@ from rich.table import Table
 from multihead.apps.corpus.distillation_table import SystemRow, distillation_table
 from multihead.apps.corpus.distilling import (
     DistillationCorpus,
-    distilled,
+    distill,
     judged_on,
     lessons_folder,
     student_recipe,
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     console = _console.output()
     with ProgressDisplay(console) as display:
-        lessons = distilled(
+        lessons = distill(
             teachers,
             corpus,
             folder,

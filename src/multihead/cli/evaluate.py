@@ -27,7 +27,7 @@ from rich.console import Console
 
 from multihead import recipe as recipes
 from multihead.cli import _console, _directions, _evaluate_tasks, _options
-from multihead.cli._counting import counted
+from multihead.cli._counting import progress_bar
 from multihead.cli._direction_table import show_directions
 from multihead.cli._effect import FILE_READING, SEARCH_OF_THE_BEST, refuse_options
 from multihead.cli._searching import Precision
@@ -43,7 +43,7 @@ from multihead.tasks.translation.evaluate import (
     compare,
     evaluate,
     named_sources,
-    perturbed,
+    perturb_sources,
     requested_test_sets,
 )
 from multihead.tasks.translation.lines import Translator
@@ -128,14 +128,14 @@ def main(arguments: Sequence[str]) -> int:
         tokenise = tokeniser(options.tokenise, language) if options.tokenise else None
         hardware.keep_memory()
         translator = Translator.load(*folders, device=options.device, precision=options.precision)
-        with counted(f"translating with {name}") as progress:
+        with progress_bar(f"translating with {name}") as progress:
             found[name] = [
                 evaluate(translator, test, recipe.search, run=run, tokenise=tokenise, progress=progress)
                 for test in sets
             ]
     if options.calibrate:
         _calibrate(options, next(iter(found.values())))
-    console, comparison = _console.output(), _compared(found, lowercase=lowercase)
+    console, comparison = _console.output(), _compare(found, lowercase=lowercase)
     if options.json:
         console.print(_json(found, comparison), end="")
     else:
@@ -218,10 +218,10 @@ def _with_perturbed(options: Options, sets: list[TestSet]) -> list[TestSet]:
         return sets
     if not 0 <= options.rate <= 1:
         raise UserError(f"--rate {options.rate:g}", remedy="Give a number from 0 to 1.")
-    return [one for test in sets for one in (test, perturbed(test, options.perturb, options.rate))]
+    return [one for test in sets for one in (test, perturb_sources(test, options.perturb, options.rate))]
 
 
-def _compared(
+def _compare(
     found: Mapping[str, Sequence[Evaluation]], *, lowercase: bool
 ) -> dict[str, Mapping[str, Comparison]]:
     """Return the comparison of two runs on each test set; empty for a single run.

@@ -60,7 +60,7 @@ def main(arguments: Sequence[str]) -> int:
     found = {
         name: PieceCounts(tokenizer) for name, tokenizer in _tokenizers(Path(options.vocabulary)).items()
     }
-    listed = {name: _listed(one, options) for name, one in found.items()}
+    listed = {name: _list(one, options) for name, one in found.items()}
     if options.json:
         print(json.dumps([_as_json(found[name], ids) for name, ids in listed.items()], ensure_ascii=False))
         return 0
@@ -126,7 +126,7 @@ def _tokenizers(path: Path) -> dict[str, Tokenizer]:
     return {str(path / name): one for name, one in zip(names, run.tokenizers(), strict=False)}
 
 
-def _listed(found: PieceCounts, options: Options) -> list[int]:
+def _list(found: PieceCounts, options: Options) -> list[int]:
     """Return the ids to show, in order."""
     if options.count:
         found.count(options.count)

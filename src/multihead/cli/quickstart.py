@@ -20,7 +20,7 @@ from rich.console import Console
 from multihead import recipe as recipes
 from multihead.apps.studies.equal_size import settings_of_equal_size
 from multihead.cli import INTERRUPTED, _console, _options
-from multihead.cli._counting import counted
+from multihead.cli._counting import progress_bar
 from multihead.cli._shades import shades
 from multihead.cli.train import summary
 from multihead.errors import UserError
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str]) -> int:
     if outcome.status == "interrupted":
         return INTERRUPTED
     translator = Translator.load(folder, device=recipe.training.device)
-    with counted("translating held-out numbers") as progress:
+    with progress_bar("translating held-out numbers") as progress:
         evaluation = evaluate(translator, test_sets(recipe.data)[0], recipe.search, progress=progress)
     _show_results(evaluation, console)
     attends = _show_attention(translator, EXAMPLE[options.pair], folder, console)
@@ -109,10 +109,10 @@ def _recipe(options: Options, given: dict[str, str]) -> Recipe[Settings]:
     refuse_keys(given, OWN_CORPUS, "in the quickstart, which makes its own corpus")
     if options.steps is not None:
         refuse_keys(given, ("training.steps",), "beside --steps")
-    kind = model_kinds.named(given.get("model.kind", recipes.DEFAULT_KIND))
+    kind = model_kinds.name_kind(given.get("model.kind", recipes.DEFAULT_KIND))
     if model_kinds.task(kind) != "translation":
         raise UserError(
-            f'the quickstart trains a translator, and "{plugins.shown(kind)}" '
+            f'the quickstart trains a translator, and "{plugins.display_name(kind)}" '
             f"is for {tasks.get_task(model_kinds.task(kind)).work}",
             place="--model.kind",
             remedy="Leave it out, or choose another model.",

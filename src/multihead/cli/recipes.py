@@ -45,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
         print(recipe.to_toml(recipe.load(options.name)), end="")
         return 0
     console = _console.output()
-    for heading, about in _grouped(recipes.describe()).items():
+    for heading, about in _group(recipes.describe()).items():
         console.print(heading, style="bold")
         table = Table.grid(padding=(0, 2))
         table.add_column(no_wrap=True)
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _grouped(described: Mapping[str, str]) -> dict[str, dict[str, str]]:
+def _group(described: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Group the descriptions by heading; models without a heading come last, under their own name."""
     groups: dict[str, dict[str, str]] = {heading: {} for heading in HEADINGS.values()}
     for name, text in described.items():

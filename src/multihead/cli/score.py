@@ -71,7 +71,7 @@ def main(arguments: Sequence[str]) -> int:
     overrides = {**given, **({} if options.encoding is None else {"data.encoding": options.encoding})}
     data = recipes.load(run.folder / "recipe.toml", overrides).data
     refuse_fields(given, data, options.src)
-    translator = _directions.directed(
+    translator = _directions.choose_direction(
         Translator.load(*options.runs, device=options.device),
         options.to,
         options.of,
@@ -124,10 +124,10 @@ def _blocks(
             total.add(score)
             if score.note:
                 _console.messages().print(f"pair {pair:,}: {score.note}")
-        yield [_spelled(score, per_token=options.per_token) for score in scores]
+        yield [_spell(score, per_token=options.per_token) for score in scores]
         number += len(chunk)
 
 
-def _spelled(score: PairScore, *, per_token: bool) -> str:
+def _spell(score: PairScore, *, per_token: bool) -> str:
     count = len(score.token_log_probabilities) if per_token else 1
     return f"{score.log_probability / max(1, count):.4f}"

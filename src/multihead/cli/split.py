@@ -49,7 +49,7 @@ class Options(CorpusOptions):
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
-    folder = Path(_checked(options))
+    folder = Path(_check(options))
     sources, targets = array("Q"), array("Q")
     for source, target in options.pairs():
         sources.append(sentence_hash(source))
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _checked(options: Options) -> str:
+def _check(options: Options) -> str:
     """Check the options without reading a file, and return the output folder."""
     if not options.src or not options.to:
         fact = "no output folder was given" if options.src else "no corpus was given"

@@ -24,7 +24,7 @@ from multihead.apps.studies.sweep import (
     agreement,
     draw,
     members_named,
-    read,
+    read_sweep,
     run_sweep,
     scores,
     to_csv,
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
         _list(console)
         return 0
     _options.at_least_one("jobs", options.jobs)
-    sweep = read(options.sweep, given, options.only)
+    sweep = read_sweep(options.sweep, given, options.only)
     folder = Path(options.folder or f"runs/{sweep.name}")
     if options.costs_only and not sweep.lengths:
         raise UserError("this sweep has no [cost]", place="--costs-only", remedy="Leave it out.")

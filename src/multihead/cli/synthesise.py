@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
     hardware.keep_memory()
     run = Run.open(options.run)
     translator = Translator.load(options.run, device=options.device, precision=options.precision)
-    translator = _directions.directed(translator, options.to, options.of, (), zero_shot=False)
+    translator = _directions.choose_direction(translator, options.to, options.of, (), zero_shot=False)
     console = _console.output()
     with ProgressDisplay(console) as display:
         found = synthesise(

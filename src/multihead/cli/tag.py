@@ -55,15 +55,15 @@ def main(arguments: Sequence[str]) -> int:
     tagger = Tagger.load(options.run, options.device)
     lines = iter([options.text]) if options.text is not None else read_lines(options.input or STDIN)
     if options.output:
-        files.write_text(Path(options.output), "".join(_tagged(tagger, lines, json_=options.json)))
+        files.write_text(Path(options.output), "".join(_tag(tagger, lines, json_=options.json)))
         return 0
-    for text in _tagged(tagger, lines, json_=options.json):
+    for text in _tag(tagger, lines, json_=options.json):
         sys.stdout.write(text)
         sys.stdout.flush()
     return 0
 
 
-def _tagged(tagger: Tagger, lines: Iterator[str], *, json_: bool) -> Iterator[str]:
+def _tag(tagger: Tagger, lines: Iterator[str], *, json_: bool) -> Iterator[str]:
     """Yield the output of each chunk of lines."""
     while chunk := list(islice(lines, CHUNK)):
         sentences = [line.split() for line in chunk]

@@ -43,7 +43,7 @@ from multihead.workflows.resolve_corpora import named_corpora, resolve_corpora, 
 from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.same_start import recipe_of_first, refuse_other_commands, refuse_several
 from multihead.workflows.train import default_folder, train
-from multihead.workflows.trial import settled, typed_differences
+from multihead.workflows.trial import settle_alternative, typed_differences
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def main(arguments: Sequence[str]) -> int:
     started = time.monotonic()
     options, given = _options.read_with_keys(Options, arguments, sections=SECTION_NAMES)
     wanted = _options.at_least_one("processes", options.processes) if options.processes is not None else 1
-    if wanted > 1 and not parallel.launched() and not options.dry_run:
+    if wanted > 1 and not parallel.is_launched() and not options.dry_run:
         return launch(wanted, ["train", *arguments], _console.messages().print)
     with parallel.begin():
         refuse_other_commands(arguments, options.recipe)
@@ -155,7 +155,9 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
         folder = run or default_folder(found)
         resumed = Run.exists(folder)
         return (
-            settled(found, folder, ProgressDisplay(console)) if resumed else replace(found, alternative=None)
+            settle_alternative(found, folder, ProgressDisplay(console))
+            if resumed
+            else replace(found, alternative=None)
         )
 
     if options.mirror and run and parallel.first():
@@ -173,7 +175,7 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
             found = dry_run(recipe, display, init=init, folder=folder)
         else:
             console.print(f"run folder: {folder}")
-            recipe = settled(recipe, folder, display)
+            recipe = settle_alternative(recipe, folder, display)
             observed = Observed(display, recorders(options.observe, folder) if parallel.first() else ())
             with closing(observed):
                 outcome = train(

@@ -155,7 +155,9 @@ def main(arguments: Sequence[str]) -> int:
     if document and not several and to is None and translator.directions is not None:
         encoding = None if options.encoding == "utf-8" else options.encoding
         to = about.named_target(document, translator.directions.targets, encoding)
-    translator = _directions.directed(translator, to, options.of, options.tags, zero_shot=options.zero_shot)
+    translator = _directions.choose_direction(
+        translator, to, options.of, options.tags, zero_shot=options.zero_shot
+    )
     texts = TextTranslator.of_runs(translator, *runs)
     if several:
         root = Path(options.output) if options.output else None
@@ -180,7 +182,7 @@ def main(arguments: Sequence[str]) -> int:
             options,
             parts,
             found,
-            lambda number, translation: _spelled(number, translation, search, scores=options.scores),
+            lambda number, translation: _spell(number, translation, search, scores=options.scores),
             CHUNK,
         )
         return 0
@@ -285,7 +287,7 @@ def _blocks(
         yield [
             text
             for line, translation in enumerate(found, start=number + 1)
-            for text in _spelled(line, translation, search, scores=options.scores)
+            for text in _spell(line, translation, search, scores=options.scores)
         ]
         number += len(chunk)
     if notes > _console.MAX_NOTES:
@@ -303,7 +305,7 @@ def _mismatch(options: Options, fact: str) -> UserError:
     return UserError(fact, place=str(options.prefixes), remedy=remedy)
 
 
-def _spelled(number: int, translation: Translation, search: SearchSettings, *, scores: bool) -> Iterator[str]:
+def _spell(number: int, translation: Translation, search: SearchSettings, *, scores: bool) -> Iterator[str]:
     """Yield the output lines of one input line."""
     if search.n_best > 1:
         for output in translation.hypotheses:

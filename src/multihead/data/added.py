@@ -67,7 +67,7 @@ def any_added(data: DataSettings) -> bool:
     return bool(data.synthetic or data.copied or data.corrections)
 
 
-def added(data: DataSettings) -> list[Added]:
+def added_kinds(data: DataSettings) -> list[Added]:
     """Return the kinds of pairs that settings add to the corpus, with full paths.
 
     Raises:
@@ -98,7 +98,7 @@ def added(data: DataSettings) -> list[Added]:
 
 def added_pairs(data: DataSettings) -> Iterator[Pair]:
     """Yield the pairs of all kinds, without tags."""
-    return chain.from_iterable(one.pairs() for one in added(data))
+    return chain.from_iterable(one.pairs() for one in added_kinds(data))
 
 
 def synthetic_files(folder: Path) -> tuple[Path, Path]:

@@ -104,8 +104,8 @@ def collate(
     end token and have no target to predict.
     """
     blank: list[Ids] = [[]] * (shapes.rows(len(sources)) - len(sources))
-    ids_BS, lengths_B = _padded([*sources, *blank], pad_id, eos_id, shapes.multiple)
-    out_BT, target_lengths_B = _padded([*targets, *blank], pad_id, eos_id, shapes.multiple)
+    ids_BS, lengths_B = _pad([*sources, *blank], pad_id, eos_id, shapes.multiple)
+    out_BT, target_lengths_B = _pad([*targets, *blank], pad_id, eos_id, shapes.multiple)
     target_lengths_B[len(targets) :] = 0
     begin_B1 = torch.full((len(out_BT), 1), bos_id)
     return PairBatch(
@@ -116,7 +116,7 @@ def collate(
     )
 
 
-def _padded(sequences: Sequence[Ids], pad_id: int, eos_id: int, multiple: int) -> tuple[Tensor, Tensor]:
+def _pad(sequences: Sequence[Ids], pad_id: int, eos_id: int, multiple: int) -> tuple[Tensor, Tensor]:
     """Return padded ids with end tokens, (B, N), and lengths that include the end token, (B,)."""
     lengths_B = np.array([len(ids) + 1 for ids in sequences], dtype=np.int64)
     width = -(-int(lengths_B.max()) // multiple) * multiple
@@ -172,7 +172,7 @@ class BatchStream(Stream[PairBatch]):
         if self._mark is not None:
             sources, targets = self._mark(sources, targets, keys)
         return self._collate(
-            _encoded(sources, self._source_encode, keys), _encoded(targets, self._target_encode, keys)
+            _encode(sources, self._source_encode, keys), _encode(targets, self._target_encode, keys)
         )
 
     def names(self, indices: Indices) -> list[str]:
@@ -186,12 +186,12 @@ class BatchStream(Stream[PairBatch]):
     def largest(self) -> PairBatch:
         """Return the batch of the first epoch with the most tokens, padding included, for a memory test."""
         source, target = self.store.source_lengths, self.store.target_lengths
-        plan = self.planned(0)
+        plan = self.cached_plan(0)
         places = [len(rows) * (int(source[rows].max()) + int(target[rows].max()) + 2) for rows in plan]
         return self.batch(plan[int(np.argmax(places))], 0)
 
 
-def _encoded(
+def _encode(
     sentences: Sequence[Ids], encode: Reencode | None, keys: Sequence[tuple[int, int]]
 ) -> Sequence[Ids]:
     return sentences if encode is None else encode(sentences, keys)

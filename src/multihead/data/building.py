@@ -63,7 +63,7 @@ def build(
 
     found = doubts(compress(corpus(), chosen.mask(TRAIN)), total)
     progress("training the tokenizer", 0, None)
-    tokenizers = vocabularies.trained(
+    tokenizers = vocabularies.train_tokenizers(
         given, training_pairs, total + further, settings, lowercase=files.lowercase
     )
     vocabularies.save(tokenizers, folder)
@@ -71,7 +71,7 @@ def build(
     texts, marked = marked_pairs(files, tokenizers)
     numbered = compress(enumerate(texts, start=1), chosen.mask(TRAIN))
     encoding = with_progress(numbered, "encoding", total, progress)
-    kept = stored(
+    kept = store_pairs(
         folder / TRAIN_STORE,
         encoding,
         tokenizers,
@@ -92,8 +92,10 @@ def build(
         valid_report = chosen.report
     else:
         valid_report = CleaningReport()
-        valid = counted(read_pairs(files, files.valid_source, files.valid_target), valid_report)
-    valid_pairs = list(stored(folder / VALID_STORE, valid, tokenizers, files.max_length, valid_report))
+        valid = count_validation_pairs(
+            read_pairs(files, files.valid_source, files.valid_target), valid_report
+        )
+    valid_pairs = list(store_pairs(folder / VALID_STORE, valid, tokenizers, files.max_length, valid_report))
     check_left(len(valid_pairs), "validation", valid_report)
     (folder / VALID_PAIRS).write_text(to_lines(valid_pairs), encoding="utf-8")
     return {
@@ -129,7 +131,7 @@ def marked_pairs(files: DataSettings, tokenizers: Tokenizers) -> tuple[Iterator[
     return read_marked_pairs(files, files.source, files.target, symbols), True
 
 
-def stored(
+def store_pairs(
     folder: Path,
     pairs: Iterable[Numbered],
     tokenizers: Tokenizers,
@@ -168,7 +170,7 @@ def plain(text: str) -> str:
     return "".join(part for part, is_symbol in split(text) if not is_symbol)
 
 
-def counted(pairs: Iterable[Pair], report: CleaningReport) -> Iterator[Numbered]:
+def count_validation_pairs(pairs: Iterable[Pair], report: CleaningReport) -> Iterator[Numbered]:
     """Count and number validation pairs, which are not cleaned; only unusable ones are dropped later."""
     for number, pair in enumerate(pairs, start=1):
         report.record(None)

@@ -9,7 +9,7 @@ from typing import Any
 
 from multihead.data.added import Added, Kind
 from multihead.data.batches import Pairs
-from multihead.data.building import Numbered, Pair, stored, to_lines, with_progress
+from multihead.data.building import Numbered, Pair, store_pairs, to_lines, with_progress
 from multihead.data.directions import Directed
 from multihead.data.hashes import as_hashes, first_occurrences, sentence_hash
 from multihead.data.store import TokenStore
@@ -67,13 +67,13 @@ def build_added(
     found = []
     for one in every:
         report = CleaningReport()
-        keep = _kept(one, known, report)
+        keep = _keep(one, known, report)
         out = _held_out(one, keep)
-        numbered = _numbered(one, keep, out)
+        numbered = _number(one, keep, out)
         longest = one.files.max_length - 1
         place = folder / FOLDER.format(one.kind)
         encoding = with_progress(numbered, f"encoding {one.kind}", None, progress)
-        train = sum(1 for _ in stored(place, encoding, tokenizers, longest, report))
+        train = sum(1 for _ in store_pairs(place, encoding, tokenizers, longest, report))
         if not train:
             fact = f"no pair is left of the {report.read:,} read"
             raise UserError(fact, place=", ".join(one.files.source), remedy="Check the files.")
@@ -91,7 +91,7 @@ def opened_added(
     return tuple(
         AddedPairs(
             one["kind"],
-            _tagged(TokenStore(folder / FOLDER.format(one["kind"])), one["tag"], tokenizers),
+            _tag(TokenStore(folder / FOLDER.format(one["kind"])), one["tag"], tokenizers),
             one["weight"],
             CleaningReport.from_dict(one["cleaning"]),
             lines(folder / f"{one['kind']}.jsonl"),
@@ -100,11 +100,11 @@ def opened_added(
     )
 
 
-def _tagged(store: TokenStore, tag: str, tokenizers: Tokenizers) -> Pairs:
+def _tag(store: TokenStore, tag: str, tokenizers: Tokenizers) -> Pairs:
     return Directed(store, [tokenizers[0].symbols[tag]]) if tag else store
 
 
-def _kept(one: Added, known: Collection[int], report: CleaningReport) -> bytearray:
+def _keep(one: Added, known: Collection[int], report: CleaningReport) -> bytearray:
     """Return 1 for each pair to keep: clean, not repeated, and without a validation sentence."""
     keep, whole = bytearray(), array("Q")
     files = one.files.model_copy(update={"drop_identical": False})
@@ -132,6 +132,6 @@ def _held_out(one: Added, keep: bytearray) -> frozenset[int]:
     return frozenset(chosen[:MOST_HELD_OUT])
 
 
-def _numbered(one: Added, keep: bytearray, out: Collection[int]) -> Iterator[Numbered]:
+def _number(one: Added, keep: bytearray, out: Collection[int]) -> Iterator[Numbered]:
     pairs = compress(enumerate(one.pairs(), start=1), keep)
     return ((number, pair) for number, pair in pairs if number not in out)

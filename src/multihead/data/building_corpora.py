@@ -17,9 +17,9 @@ from multihead.data.building import (
     Numbered,
     Pair,
     check_left,
-    counted,
+    count_validation_pairs,
     marked_pairs,
-    stored,
+    store_pairs,
     to_lines,
     with_progress,
 )
@@ -53,35 +53,35 @@ def build(
 ) -> dict[str, Any]:
     """Write prepared corpora into a folder; return their JSON summary. Raises as ``prepare_corpora`` does."""
     tags = [symbol for symbol in settings.symbols if kind(symbol) in (SymbolKind.LANGUAGE, SymbolKind.DOMAIN)]
-    chosen = _selected(found, read, tags, progress)
+    chosen = _select(found, read, tags, progress)
     progress("training the tokenizer", 0, None)
     if given is None:
         most = 2 * settings.sample_size
-        texts = balanced(_by_language(found, read, chosen, most), most)
+        texts = balance_languages(_by_language(found, read, chosen, most), most)
         tokenizer = train(texts, settings, read[0].lowercase)
     else:
-        tokenizer = given.lowercased() if read[0].lowercase else given
+        tokenizer = given.with_lowercasing() if read[0].lowercase else given
     vocabularies.save((tokenizer, tokenizer), folder)
     hashes = array("Q")
     parts = []
     for number, (corpus, files, selection) in enumerate(zip(found, read, chosen, strict=True)):
         place = folder / CORPUS.format(number)
         try:
-            parts.append(_encoded(place, corpus, files, selection, tokenizer, hashes, progress))
+            parts.append(_encode(place, corpus, files, selection, tokenizer, hashes, progress))
         except UserError as error:
             raise UserError(error.fact, place=f"corpus {corpus.name}", remedy=error.remedy) from None
     save_training_sources(folder, as_hashes(hashes))
     return {"corpora": parts}
 
 
-def _selected(
+def _select(
     found: Sequence[Corpus], read: Sequence[DataSettings], tags: Sequence[str], progress: OnProgress
 ) -> list[Selection]:
     """Return the roles of all pairs: cleaned by corpus, held out over all of them."""
     chosen, sides = [], []
     for corpus, files in zip(found, read, strict=True):
         hashed = array("Q"), array("Q")
-        pairs = _hashed(_without_tags(files, tags), hashed)
+        pairs = _hash(_without_tags(files, tags), hashed)
         try:
             chosen.append(select(with_progress(pairs, "reading", None, progress), files, hold_out=False))
         except UserError as error:
@@ -100,7 +100,7 @@ def _with_roles(selection: Selection, split: NDArray[np.uint8]) -> Selection:
     return Selection(roles, selection.report, int(np.count_nonzero(split == DROPPED)))
 
 
-def _hashed(pairs: Iterator[Pair], sides: "tuple[array[int], array[int]]") -> Iterator[Pair]:
+def _hash(pairs: Iterator[Pair], sides: "tuple[array[int], array[int]]") -> Iterator[Pair]:
     for pair in pairs:
         for side, text in zip(sides, pair, strict=True):
             side.append(sentence_hash(text))
@@ -138,7 +138,7 @@ def _by_language(
     return [list(each) for each in texts.values()]
 
 
-def balanced(texts: Sequence[Sequence[str]], most: int) -> Iterator[str]:
+def balance_languages(texts: Sequence[Sequence[str]], most: int) -> Iterator[str]:
     """Yield as many texts of each language, the smaller ones repeated up to ``MAX_REPEAT`` times.
 
     Args:
@@ -157,7 +157,7 @@ def balanced(texts: Sequence[Sequence[str]], most: int) -> Iterator[str]:
 # --- stores -------------------------------------------------------------------------------------------
 
 
-def _encoded(
+def _encode(
     folder: Path,
     corpus: Corpus,
     files: DataSettings,
@@ -179,7 +179,7 @@ def _encoded(
     encoding = with_progress(part(texts, TRAIN), "encoding", chosen.count(TRAIN), progress)
     longest = max(1, files.max_length - 1 - len(corpus.tags))  # the tags stand before the source
     trained = 0
-    kept = stored(
+    kept = store_pairs(
         folder / TRAIN_STORE, encoding, tokenizers, longest, chosen.report, files.processes, marked=marked
     )
     for pair in kept:
@@ -188,11 +188,11 @@ def _encoded(
     check_left(trained, "training", chosen.report)
     report = CleaningReport() if files.valid_source else chosen.report
     valid = (
-        counted(read_pairs(files, files.valid_source, files.valid_target), report)
+        count_validation_pairs(read_pairs(files, files.valid_source, files.valid_target), report)
         if files.valid_source
         else part(read_pairs(files, files.source, files.target), VALID)
     )
-    pairs = list(stored(folder / VALID_STORE, valid, tokenizers, longest, report))
+    pairs = list(store_pairs(folder / VALID_STORE, valid, tokenizers, longest, report))
     check_left(len(pairs), "validation", report)
     (folder / VALID_PAIRS).write_text(to_lines(pairs), encoding="utf-8")
     return {

@@ -17,7 +17,7 @@ class DamagedError(ValueError):
 
 def write(folder: Path) -> None:
     """Write the checksums of a folder that is complete. Raises ``OSError`` where the disk refuses."""
-    text = json.dumps(_found(folder, _files(folder)), indent=2)
+    text = json.dumps(_find(folder, _files(folder)), indent=2)
     (folder / NAME).write_text(f"{text}\n", encoding="utf-8")
 
 
@@ -42,7 +42,7 @@ def check(folder: Path, *names: str) -> None:
     there = _files(folder)
     if missing := sorted(wanted.keys() - there):
         raise DamagedError(f"{missing[0]} is missing")
-    found = _found(folder, wanted.keys() & there)
+    found = _find(folder, wanted.keys() & there)
     if altered := sorted(name for name in wanted if wanted[name] != found[name]):
         raise DamagedError(f"{altered[0]} is damaged")
 
@@ -52,7 +52,7 @@ def _files(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in paths} - {NAME}
 
 
-def _found(folder: Path, names: set[str]) -> dict[str, str]:
+def _find(folder: Path, names: set[str]) -> dict[str, str]:
     """Return the SHA-256 of each file, by name."""
     ordered = sorted(names)
     with ThreadPoolExecutor(usable_cores()) as pool:

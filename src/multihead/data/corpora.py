@@ -17,7 +17,7 @@ from multihead.recipe.settings.base import Settings
 from multihead.system import disk
 from multihead.system.safe_parsing import parse_toml
 from multihead.text import tagged
-from multihead.text.languages import canonical, known
+from multihead.text.languages import canonical, is_known
 from multihead.text.symbols import COPIED
 
 TABLE = "corpus"
@@ -167,9 +167,9 @@ def _entry(given: Any, where: str) -> CorpusEntry:
     if not isinstance(given, dict):
         raise UserError("not a table", place=where, remedy=f"Write [[{TABLE}]], and its keys below.")
     lists = [key for key, field in CorpusEntry.model_fields.items() if field.annotation == tuple[str, ...]]
-    values = {key: _listed(value) if key in lists else value for key, value in given.items()}
+    values = {key: _list(value) if key in lists else value for key, value in given.items()}
     if isinstance(values.get("tests"), dict):
-        values["tests"] = {name: _listed(files) for name, files in values["tests"].items()}
+        values["tests"] = {name: _list(files) for name, files in values["tests"].items()}
     if isinstance(values.get("weight"), int) and not isinstance(values["weight"], bool):
         values["weight"] = float(values["weight"])
     try:
@@ -187,7 +187,7 @@ def _entry(given: Any, where: str) -> CorpusEntry:
         raise UserError(fact, place=where, remedy=remedy) from None
 
 
-def _listed(value: Any) -> Any:
+def _list(value: Any) -> Any:
     return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
 
 
@@ -213,7 +213,7 @@ def _corpus(number: int, where: str, data: DataSettings, entry: CorpusEntry, fol
 
 def _language(code: str, here: str) -> str:
     found = canonical(code, place=here)
-    if not known(found):
+    if not is_known(found):
         remedy = 'Correct it; a language without a code may take one from "qaa" to "qtz".'
         raise UserError(f'"{code}" is a language code that no standard lists', place=here, remedy=remedy)
     return found

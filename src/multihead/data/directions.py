@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from multihead.data.batches import BatchStream, Ids, Pairs
-from multihead.data.mixing import drawn
+from multihead.data.mixing import draw_epoch
 from multihead.data.plan import EpochPlan, Indices
 
 
@@ -104,7 +104,7 @@ class MixedStream(BatchStream):
 
     def plan(self, epoch: int) -> EpochPlan:
         """Return the batches of an epoch as arrays of pair indices; a pair may occur several times."""
-        return self._plan(epoch, drawn(self._sizes, self._counts, self._seed, epoch))
+        return self._plan(epoch, draw_epoch(self._sizes, self._counts, self._seed, epoch))
 
     def names(self, indices: Indices) -> list[str]:
         """Return the set and the line of each pair; see :meth:`Stream.names`."""

@@ -32,14 +32,14 @@ def document_pairs(
     """
     pairs = subtitle_pairs(source, target) if target else read_pairs(source, *languages, kind=kind)
     for one, other, _ in pairs:
-        yield _plain(one, other) if symbols is None else _marked(one, other, symbols)
+        yield _plain(one, other) if symbols is None else _mark(one, other, symbols)
 
 
 def _plain(source: Markup, target: Markup) -> Pair:
     return _one_line(source.text), _one_line(target.text)
 
 
-def _marked(source: Markup, target: Markup, symbols: Collection[str]) -> Pair:
+def _mark(source: Markup, target: Markup, symbols: Collection[str]) -> Pair:
     """Return a pair with symbols in the places of the tags that both sides have."""
     names = _names(source, target, symbols)
     first, second = (

@@ -86,13 +86,13 @@ def _copy(source: Path, file: CorpusFile, path: Path) -> None:
 def _download(url: str, file: CorpusFile, path: Path, report: OnProgress) -> None:
     partial, reason = _partial(path), ""
     # An earlier call may have been killed after the last byte; a server rejects a range past the end.
-    if _finalised(partial, file, path):
+    if _is_finalised(partial, file, path):
         return
     for attempt in range(ATTEMPTS):
         time.sleep(PAUSE * attempt)
         resumed = partial.exists()
         reason = _fetch_rest(url, file, partial, report)
-        if _finalised(partial, file, path):
+        if _is_finalised(partial, file, path):
             return
         if not partial.exists() and not resumed:
             fact = "the server sent unexpected contents (the SHA-256 differs); nothing was kept"
@@ -101,7 +101,7 @@ def _download(url: str, file: CorpusFile, path: Path, report: OnProgress) -> Non
     raise UserError(fact, place=url, remedy="Run the same command again to resume.")
 
 
-def _finalised(partial: Path, file: CorpusFile, path: Path) -> bool:
+def _is_finalised(partial: Path, file: CorpusFile, path: Path) -> bool:
     """Rename a complete, intact file and return True; delete one of full size that is not intact."""
     if is_intact(partial, file):
         _finish(partial, path)
@@ -118,7 +118,7 @@ def _size(path: Path) -> int:
 def _fetch_rest(url: str, file: CorpusFile, partial: Path, report: OnProgress) -> str:
     """Append the missing bytes; return the reason why the transfer ended."""
     start = _size(partial)
-    with _opened(url, start) as response, partial.open("ab" if response.status == 206 else "wb") as out:
+    with _open(url, start) as response, partial.open("ab" if response.status == 206 else "wb") as out:
         while out.tell() <= file.size:
             try:
                 block = response.read(BLOCK)
@@ -131,7 +131,7 @@ def _fetch_rest(url: str, file: CorpusFile, partial: Path, report: OnProgress) -
     return "too many bytes"
 
 
-def _opened(url: str, start: int) -> http.client.HTTPResponse:
+def _open(url: str, start: int) -> http.client.HTTPResponse:
     """Request a file from byte ``start``; a server may ignore the range and send all of it."""
     request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"} if start else {})
     try:

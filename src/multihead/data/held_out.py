@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from multihead.data.closed_sets import telling
 from multihead.data.hashes import Hashes, are_in, count_in
-from multihead.data.plan import shuffled
+from multihead.data.plan import shuffle_indices
 from multihead.data.selection import (
     CANDIDATES_PER_PAIR,
     DROPPED,
@@ -69,7 +69,7 @@ def held_out(
         total = len(sides.source)
         count = max(MIN_HELD_OUT, min(round(fraction * total), MAX_HELD_OUT))
         count = 0 if has_files else max(1, min(count, total // 2))
-        order = shuffled(total, seed, "held out", number)
+        order = shuffle_indices(total, seed, "held out", number)
         touching = sides.touching(taken)[order]
         # Of the others, those with the rarest sentences, so that few training pairs share one.
         fresh = order[~touching][: CANDIDATES_PER_PAIR * count]

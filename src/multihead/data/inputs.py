@@ -12,7 +12,7 @@ from multihead.data.catalogue import remedy_for_missing
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings
-from multihead.system.addresses import is_address, located
+from multihead.system.addresses import is_address, locate_file
 from multihead.text.corpus import check_sides, is_document, read_lines
 from multihead.text.lines import STDIN, file_kind
 
@@ -39,7 +39,7 @@ def rereadable(data: DataSettings) -> Iterator[DataSettings]:
     if names.count(STDIN) > 1:
         raise UserError("standard input is named twice", place="data", remedy="It can be read only once.")
     for name in [name for name in names if name != STDIN]:
-        path = located(data.dir, name)
+        path = locate_file(data.dir, name)
         if not path.exists():
             raise UserError("no such file", place=str(path), remedy=remedy_for_missing(path))
         if not is_document(data, name):
@@ -51,7 +51,7 @@ def rereadable(data: DataSettings) -> Iterator[DataSettings]:
                 shutil.copyfileobj(sys.stdin.buffer, file)
         paths = {
             key: tuple(
-                str(spooled if name == STDIN else located(data.dir, name)) for name in getattr(data, key)
+                str(spooled if name == STDIN else locate_file(data.dir, name)) for name in getattr(data, key)
             )
             for key in FILE_KEYS
         }
@@ -60,7 +60,7 @@ def rereadable(data: DataSettings) -> Iterator[DataSettings]:
         except UserError as error:
             place = error.place and error.place.replace(str(spooled), "standard input")
             for name in filter(is_address, names):
-                place = place and place.replace(str(located("", name)), name)
+                place = place and place.replace(str(locate_file("", name)), name)
             raise UserError(error.fact, place=place, remedy=error.remedy) from error
 
 

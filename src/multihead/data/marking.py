@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 
 from multihead.data.batches import Ids, Pairs
-from multihead.data.word_pairs import Word, WordFinder, WordOccurrence, WordPairs, learned
+from multihead.data.word_pairs import Word, WordFinder, WordOccurrence, WordPairs, learn_word_pairs
 from multihead.system import randomness
 from multihead.text.symbols import PLACEHOLDERS, SPACE, TERM, TERM_END, TERM_TARGET
 from multihead.text.tokenizer import Tokenizer
@@ -68,7 +68,7 @@ class Marking:
         ):
             return None
         words = WordFinder(source)
-        made = cls(source, learned(store, words, words), rate, seed, longest)
+        made = cls(source, learn_word_pairs(store, words, words), rate, seed, longest)
         rows = np.linspace(0, len(store) - 1, min(PROBED, len(store))).astype(int).tolist()
         found = sum(bool(made.candidates(store.source(row), store.target(row))) for row in rows)
         return made if made._space and found >= MIN_SHARE * len(rows) else None
@@ -125,7 +125,7 @@ class Marking:
             for name, (left, right) in zip(names, sorted(chosen), strict=True):
                 edits[0].append((left, [*self._space, name]))
                 edits[1].append((right, [*self._space, name]))
-        marked = _replaced(source, edits[0]), _replaced(target, edits[1])
+        marked = _replace(source, edits[0]), _replace(target, edits[1])
         return marked if max(map(len, marked)) <= self._longest else (source, target)
 
     def _names(self, count: int, chance: random.Random) -> list[int]:
@@ -140,7 +140,7 @@ class Marking:
         return [*self._space, begin, *source, *self._space, between, *target, *self._space, end]
 
 
-def _replaced(ids: Ids, edits: Sequence[tuple[WordOccurrence, list[int]]]) -> Ids:
+def _replace(ids: Ids, edits: Sequence[tuple[WordOccurrence, list[int]]]) -> Ids:
     if not edits:
         return ids
     tokens = list(map(int, ids))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from multihead.data.plan import Indices, shuffled
+from multihead.data.plan import Indices, shuffle_indices
 
 
 def shares(sizes: Sequence[int], weights: Sequence[float], temperature: float) -> list[int]:
@@ -37,7 +37,7 @@ def shares(sizes: Sequence[int], weights: Sequence[float], temperature: float) -
     return [int(count) for count in whole]
 
 
-def drawn(sizes: Sequence[int], counts: Sequence[int], seed: int, epoch: int) -> Indices:
+def draw_epoch(sizes: Sequence[int], counts: Sequence[int], seed: int, epoch: int) -> Indices:
     """Return the pairs of an epoch, as indices into the corpora laid end to end, corpus by corpus."""
     starts = np.cumsum([0, *sizes[:-1]])
     parts = [
@@ -51,6 +51,6 @@ def _slice(number: int, size: int, begin: int, end: int, seed: int) -> Indices:
     """Return the entries [begin, end) of a corpus's endless row of permutations."""
     parts: list[Indices] = [np.empty(0, dtype=np.int64)]
     for block in range(begin // size, -(-end // size)):
-        permutation = shuffled(size, seed, "corpus", number, block)
+        permutation = shuffle_indices(size, seed, "corpus", number, block)
         parts.append(permutation[max(0, begin - block * size) : end - block * size])
     return np.concatenate(parts)

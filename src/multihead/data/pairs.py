@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from multihead.data.documents import about_documents
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings
-from multihead.system.addresses import located
+from multihead.system.addresses import locate_file
 from multihead.text import corpus
 from multihead.text.lines import STDIN
 from multihead.text.symbols import escape
@@ -65,7 +65,7 @@ def _document_pairs(
     if STDIN in (source, *target):
         remedy = "Name a file: only text is read from standard input."
         raise UserError("a document on standard input", place="data", remedy=remedy)
-    path, translation = located(data.dir, source), [located(data.dir, name) for name in target]
+    path, translation = locate_file(data.dir, source), [locate_file(data.dir, name) for name in target]
     pairs: Iterator[Pair] = about_documents("multihead.data.document_pairs", path).document_pairs(
         path,
         *translation,

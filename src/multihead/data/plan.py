@@ -11,7 +11,7 @@ from typing import NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.data.shuffling import Indices, mapped, scratch, shuffled, shuffled_blocks
+from multihead.data.shuffling import Indices, map_file, scratch, shuffle_indices, shuffled_blocks
 from multihead.system import randomness
 
 __all__ = [
@@ -21,7 +21,7 @@ __all__ = [
     "batch_by_length",
     "epoch_plan",
     "first_of_shuffled",
-    "shuffled",
+    "shuffle_indices",
 ]
 
 CHUNK = 1 << 17
@@ -103,7 +103,7 @@ def epoch_plan(
 
     pairs = _laid_out(chunks(), count, len(source_lengths), folder)
     every = np.concatenate(ends[1:])
-    return EpochPlan(pairs, every, shuffled(len(every), seed, "batches of epoch", epoch))
+    return EpochPlan(pairs, every, shuffle_indices(len(every), seed, "batches of epoch", epoch))
 
 
 def _laid_out(
@@ -116,11 +116,11 @@ def _laid_out(
     with scratch(folder) as file:
         for chunk in chunks:
             file.write(chunk.astype(kind).data)
-        return mapped(file, kind, count)
+        return map_file(file, kind, count)
 
 
 def first_of_shuffled(count: int, first: int, seed: int, *keys: int | str) -> Indices:
-    """Return the ``first`` elements of :func:`shuffled`, in the memory of so many."""
+    """Return the ``first`` elements of :func:`shuffle_indices`, in the memory of so many."""
     generator = np.random.PCG64(randomness.derive(seed, *keys))
     draws, places = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
     for start in range(0, count, CHUNK):

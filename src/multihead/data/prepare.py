@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from multihead.data import store, vocabularies
-from multihead.data.added import Added, added
+from multihead.data.added import Added, added_kinds
 from multihead.data.batches import Pairs
 from multihead.data.build_cache import cached_build
 from multihead.data.building import TRAIN_STORE, VALID_PAIRS, VALID_STORE, Pair, build
@@ -26,7 +26,7 @@ from multihead.system.progress import OnProgress
 from multihead.text.cleaning import CleaningReport
 from multihead.text.corpus import check_sides, is_document
 from multihead.text.marked import reserve
-from multihead.text.symbols import chosen
+from multihead.text.symbols import choose_symbols
 from multihead.text.tokenizer import Tokenizer
 
 VERSION = 1
@@ -102,7 +102,7 @@ def prepare(
     with rereadable(data) as files:
         check_sides(files, files.source, files.target)
         check_sides(files, files.valid_source, files.valid_target)
-        more = added(data)
+        more = added_kinds(data)
         for one in more:
             check_added(one)
         tokenizer = _with_tags(tokenizer, more)
@@ -113,14 +113,14 @@ def prepare(
             cache_root(data.cache),
             inputs,
             summary_file=SUMMARY,
-            build=lambda folder: _built(folder, files, tokenizer, given, more, progress or _silent),
-            load=lambda folder, summary, key: opened(
+            build=lambda folder: _build(folder, files, tokenizer, given, more, progress or _silent),
+            load=lambda folder, summary, key: open_stores(
                 folder, current(summary, files), key, vocabularies.load(folder)
             ),
         )
 
 
-def _built(
+def _build(
     folder: Path,
     files: DataSettings,
     settings: TokenizerSettings,
@@ -145,7 +145,7 @@ def current(summary: Any, files: DataSettings) -> Any:
 
 def _with_tags(settings: TokenizerSettings, more: Sequence[Added]) -> TokenizerSettings:
     """Return tokenizer settings that reserve the tags of added pairs."""
-    have = chosen(settings.symbols)
+    have = choose_symbols(settings.symbols)
     missing = [one.tag for one in more if one.tag and one.tag not in have]
     return settings.model_copy(update={"symbols": (*settings.symbols, *missing)}) if missing else settings
 
@@ -184,7 +184,7 @@ def _added_inputs(one: Added) -> list[Any]:
     return [one.kind, one.tag, one.weight, file_hashes(one.files)]
 
 
-def opened(folder: Path, summary: Any, key: str, tokenizers: Tokenizers) -> PreparedCorpus:
+def open_stores(folder: Path, summary: Any, key: str, tokenizers: Tokenizers) -> PreparedCorpus:
     """Open the stores of a folder; raises ValueError and others where it is incomplete."""
     pairs = _pairs_in(folder / VALID_PAIRS)
     checked = summary["valid_cleaning"]

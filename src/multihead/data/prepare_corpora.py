@@ -25,7 +25,7 @@ from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
 from multihead.text.corpus import check_sides
 from multihead.text.marked import reserve
-from multihead.text.symbols import chosen
+from multihead.text.symbols import choose_symbols
 from multihead.text.tagged import TaggedTokenizer, tags_of
 from multihead.text.tokenizer import Tokenizer
 
@@ -100,7 +100,7 @@ def prepare_corpora(
     """
     found = naming.corpora(data)
     _refuse_two_vocabularies(settings, init_tokenizers)
-    reserved = [*chosen(settings.symbols), *naming.symbols(found)]
+    reserved = [*choose_symbols(settings.symbols), *naming.symbols(found)]
     with ExitStack() as open_files:
         for corpus in found:
             check_sides(corpus.files, corpus.files.source, corpus.files.target)
@@ -112,7 +112,7 @@ def prepare_corpora(
         inputs = _cache_inputs(found, read, settings, given)
 
         def opened(folder: Path, summary: Any, key: str) -> PreparedCorpora:
-            return _opened(folder, summary, key, found)
+            return _open(folder, summary, key, found)
 
         return cached_build(
             cache_root(data.cache),
@@ -156,11 +156,12 @@ def _cache_inputs(
     }
 
 
-def _opened(folder: Path, summary: Any, key: str, found: Sequence[Corpus]) -> PreparedCorpora:
+def _open(folder: Path, summary: Any, key: str, found: Sequence[Corpus]) -> PreparedCorpora:
     tokenizer, _ = vocabularies.load(folder)
     stored = tuple(
         dataclasses.replace(
-            single.opened(folder / CORPUS.format(number), part, key, (tokenizer, tokenizer)), folder=folder
+            single.open_stores(folder / CORPUS.format(number), part, key, (tokenizer, tokenizer)),
+            folder=folder,
         )
         for number, part in enumerate(summary["corpora"])
     )
@@ -182,13 +183,13 @@ def _directions(found: Sequence[Corpus], stored: Sequence[PreparedCorpus]) -> li
             "-".join(pair) if pairs.count(pair) == 1 else f"{'-'.join(pair)} ({corpus.name})",
             *pair,
             corpus.weight,
-            directed(prepared, tags_of(pair[1], corpus.tags), backwards=backwards),
+            in_direction(prepared, tags_of(pair[1], corpus.tags), backwards=backwards),
         )
         for corpus, prepared, pair, backwards in every
     ]
 
 
-def directed(prepared: PreparedCorpus, tags: Sequence[str], *, backwards: bool) -> PreparedCorpus:
+def in_direction(prepared: PreparedCorpus, tags: Sequence[str], *, backwards: bool) -> PreparedCorpus:
     """Return a prepared corpus in one direction, with these tags before its sources."""
     tagged = TaggedTokenizer(prepared.source_tokenizer, tags)
     sides = (prepared.train, prepared.valid)

@@ -84,7 +84,7 @@ def select(pairs: Iterable[tuple[str, str]], data: DataSettings, *, hold_out: bo
                     sources.append(sentence_hash(source))
                     targets.append(sentence_hash(target))
         roles = np.frombuffer(kept, dtype=np.uint8)
-        repeated = whole.repeated() if data.drop_duplicates else None
+        repeated = whole.repeat() if data.drop_duplicates else None
         if repeated:
             _drop_repeated(roles, repeated, report)
         _check_left(roles, report)

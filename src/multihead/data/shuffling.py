@@ -21,7 +21,7 @@ BLOCK = 1 << 17
 _ENTRY = np.dtype([("draw", "<u8"), ("index", "<i8")])
 
 
-def shuffled(count: int, seed: int, *keys: int | str) -> Indices:
+def shuffle_indices(count: int, seed: int, *keys: int | str) -> Indices:
     """Return a random permutation of 0 ... count - 1, a function of (seed, keys).
 
     NumPy keeps only the raw output of a bit generator stable between versions (NEP 19).
@@ -33,14 +33,14 @@ def shuffled(count: int, seed: int, *keys: int | str) -> Indices:
 def shuffled_blocks(
     count: int, seed: int, *keys: int | str, size: int = BLOCK, folder: Path | None = None
 ) -> Iterator[Indices]:
-    """Yield :func:`shuffled` in blocks of ``size``, in the memory of a few blocks.
+    """Yield :func:`shuffle_indices` in blocks of ``size``, in the memory of a few blocks.
 
     Draws are divided by their leading bits into buckets on disk, each small enough to be sorted in memory.
 
     Args:
         count: number of elements.
-        seed: see :func:`shuffled`.
-        keys: see :func:`shuffled`.
+        seed: see :func:`shuffle_indices`.
+        keys: see :func:`shuffle_indices`.
         size: elements in a block, but the last.
         folder: of the temporary file, 16 bytes an element; None: the system's.
 
@@ -48,7 +48,7 @@ def shuffled_blocks(
         UserError: the disk is full.
     """
     if count <= size:
-        yield shuffled(count, seed, *keys)
+        yield shuffle_indices(count, seed, *keys)
         return
     bits = (count // size).bit_length()
     shift, buckets = np.uint64(64 - bits), 1 << bits
@@ -66,7 +66,7 @@ def shuffled_blocks(
     ends = np.cumsum(sizes)
     begins = ends - sizes
     with scratch(folder, count * _ENTRY.itemsize) as file:
-        entries = mapped(file, _ENTRY, count)
+        entries = map_file(file, _ENTRY, count)
         free = begins.copy()
         for start, draws, numbers in drawn():
             order = np.argsort(numbers, kind="stable")
@@ -112,7 +112,7 @@ def scratch(folder: Path | None, size: int = 0) -> Iterator[IO[bytes]]:
         ) from error
 
 
-def mapped(file: IO[bytes], dtype: DTypeLike, count: int) -> NDArray[Any]:
+def map_file(file: IO[bytes], dtype: DTypeLike, count: int) -> NDArray[Any]:
     """Return the content of a file as a memory-mapped array, which outlives the file object."""
     file.flush()
     return np.memmap(file, dtype=dtype, mode="r+", shape=(count,))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multihead.data.hashes import Hashes
-from multihead.data.plan import shuffled
+from multihead.data.plan import shuffle_indices
 
 PARTS = ("train", "valid", "test")
 TRAIN, VALID, TEST = range(3)
@@ -61,7 +61,7 @@ def split(groups: NDArray[np.int64], *, valid: int, test: int, seed: int) -> NDA
     sizes = np.bincount(groups)
     part_of = np.full(len(sizes), TRAIN, dtype=np.uint8)
     left = {TEST: test, VALID: valid}
-    for group in shuffled(len(sizes), seed, "split"):
+    for group in shuffle_indices(len(sizes), seed, "split"):
         part = next((part for part, room in left.items() if 0 < sizes[group] <= room), None)
         if part is not None:
             part_of[group] = part

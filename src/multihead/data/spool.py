@@ -72,7 +72,7 @@ class HashSpool:
             content = self._file.read(8 * min(CHUNK, self._written - start))
             yield np.frombuffer(content, dtype=np.uint64)
 
-    def repeated(self) -> "Bits":
+    def repeat(self) -> "Bits":
         """Return a mark for each hash that has occurred before."""
         found = Bits(len(self))
         with ExitStack() as opened:

@@ -42,7 +42,7 @@ class Stream(ABC, Generic[B]):
     def plan(self, epoch: int) -> Sequence[Indices]:
         """Return the indices of each batch of an epoch; at least one batch."""
 
-    def planned(self, epoch: int) -> Sequence[Indices]:
+    def cached_plan(self, epoch: int) -> Sequence[Indices]:
         """Return :meth:`plan`, cached for the latest epoch: planning millions of examples takes long."""
         if self._planned is None or self._planned[0] != epoch:
             self._planned = epoch, self.plan(epoch)
@@ -54,7 +54,7 @@ class Stream(ABC, Generic[B]):
 
     def largest(self) -> B:
         """Return the largest batch, for a memory test; by default the first, as all have one size."""
-        return self.batch(self.planned(0)[0], 0)
+        return self.batch(self.cached_plan(0)[0], 0)
 
     def names(self, indices: Indices) -> list[str]:
         """Return names of the examples at ``indices``, for messages."""
@@ -62,7 +62,7 @@ class Stream(ABC, Generic[B]):
 
     def batches_an_epoch(self) -> int:
         """Return the number of batches in the first epoch."""
-        return len(self.planned(0))
+        return len(self.cached_plan(0))
 
     def __iter__(self) -> Iterator[tuple[B, StreamPosition]]:
         return self.shard(0, 1)
@@ -72,7 +72,7 @@ class Stream(ABC, Generic[B]):
         position = self.position
         numbers = itertools.count()
         while True:
-            batches, epoch = self.planned(position.epoch), position.epoch
+            batches, epoch = self.cached_plan(position.epoch), position.epoch
             assert position.batch < len(batches), f"{position} is not a position of this stream"
             for place in range(position.batch, len(batches)):
                 last = place + 1 == len(batches)

@@ -10,6 +10,6 @@ WORDS = tuple(consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "
 """70 words, such as "ba" and "zu"."""
 
 
-def shuffled(words: Sequence[str], chance: Uniform) -> list[str]:
+def shuffle(words: Sequence[str], chance: Uniform) -> list[str]:
     """Return the words in random order."""
     return [words[place] for place in np.argsort(chance.between(0, 1, len(words)), kind="stable")]

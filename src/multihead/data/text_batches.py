@@ -61,7 +61,7 @@ class TextsStream(Stream[Batch]):
 
     def largest(self) -> Batch:
         """Return the batch of the first epoch with the most tokens, padding included."""
-        plan = self.planned(0)
+        plan = self.cached_plan(0)
         places = [len(rows) * int(self.lengths[rows].max()) for rows in plan]
         return self._collate(plan[int(np.argmax(places))], 0)
 
@@ -93,7 +93,7 @@ def as_input(texts: Sequence[Parts], tokenizer: Tokenizer) -> Input:
     )
 
 
-def truncated(parts: Parts, max_length: int) -> Parts:
+def truncate(parts: Parts, max_length: int) -> Parts:
     """Return a text or a pair of texts that fits into ``max_length`` positions with its special tokens.
 
     A pair loses tokens at the end of its longer text, one by one, and of the second where both are equally
@@ -113,14 +113,16 @@ def truncated(parts: Parts, max_length: int) -> Parts:
     return first[: most - half], second[:half]
 
 
-def labelled(store: TokenStore, rows: Indices, tokenizer: Tokenizer, max_length: int) -> LabelledBatch:
+def collate_labelled(
+    store: TokenStore, rows: Indices, tokenizer: Tokenizer, max_length: int
+) -> LabelledBatch:
     """Collate texts of a store (``data.texts``) with their classes; longer texts are truncated."""
     found = [store.target(i).tolist() for i in rows.tolist()]
     texts: list[Parts] = []
     for i, (_, *border) in zip(rows.tolist(), found, strict=True):
         ids = store.source(i)
         texts.append((ids[: border[0]], ids[border[0] :]) if border else (ids, None))
-    read = as_input([truncated(parts, max_length) for parts in texts], tokenizer)
+    read = as_input([truncate(parts, max_length) for parts in texts], tokenizer)
     labels = torch.tensor([label for label, *_ in found])
     return LabelledBatch(read, labels, int(read.lengths_B.sum()))
 

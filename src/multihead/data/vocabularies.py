@@ -7,7 +7,7 @@ from pathlib import Path
 from multihead.errors import UserError
 from multihead.recipe.settings import TokenizerSettings
 from multihead.text.marked import reserve
-from multihead.text.symbols import chosen
+from multihead.text.symbols import choose_symbols
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 
@@ -32,11 +32,11 @@ def from_files(settings: TokenizerSettings, given: Tokenizers | None) -> list[To
         remedy = "Omit it, or set tokenizer.joint to false."
         raise UserError(fact, place="tokenizer.target_file", remedy=remedy)
     files = [settings.file] if settings.joint else [settings.file, settings.target_file]
-    reserved = chosen(settings.symbols)
+    reserved = choose_symbols(settings.symbols)
     return [reserve(Tokenizer.load(file), reserved) if file else None for file in files]
 
 
-def trained(
+def train_tokenizers(
     found: list[Tokenizer | None],
     corpus: Callable[[], Pairs],
     total: int,
@@ -62,7 +62,7 @@ def trained(
         if tokenizer is None:
             sample = side(evenly_spaced(corpus(), total, own.sample_size))
             tokenizer = train(sample, own, lowercase)
-        ready.append(tokenizer.lowercased() if lowercase else tokenizer)
+        ready.append(tokenizer.with_lowercasing() if lowercase else tokenizer)
     _check_special_ids(ready[0], ready[-1])
     return ready[0], ready[-1]
 

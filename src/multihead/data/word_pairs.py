@@ -69,7 +69,7 @@ class WordFinder:
                 yield WordOccurrence(start, end, tuple(tokens[start:end]))
 
 
-def learned(store: Pairs, source: WordFinder, target: WordFinder) -> WordPairs:
+def learn_word_pairs(store: Pairs, source: WordFinder, target: WordFinder) -> WordPairs:
     """Return the target word of each source word that is almost always translated by it.
 
     Args:

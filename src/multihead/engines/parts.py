@@ -26,7 +26,7 @@ class ConstantLinear:
             parts: the layers.
             first: the factor.
         """
-        weight, bias = stacked(*parts, first=first)
+        weight, bias = stack_layers(*parts, first=first)
         return cls(weight.to(dtype), None if bias is None else bias.to(dtype))
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -34,7 +34,7 @@ class ConstantLinear:
         return F.linear(x, self.weight, self.bias)
 
 
-def stacked(*parts: LinearSpec, first: float = 1.0) -> tuple[Tensor, Tensor | None]:
+def stack_layers(*parts: LinearSpec, first: float = 1.0) -> tuple[Tensor, Tensor | None]:
     """The layers' weights and biases stacked, the first layer's multiplied by a factor."""
     factors = [first, *(1.0 for _ in parts[1:])]
     weight = torch.cat([part.weight.detach() * factor for part, factor in zip(parts, factors, strict=True)])

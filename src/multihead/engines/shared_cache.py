@@ -121,7 +121,7 @@ class SharedState:
         """N, the number of sentences still searched."""
         return self.caches[0].sentences
 
-    def stepped(self) -> "SharedState":
+    def advance(self) -> "SharedState":
         """Return the state with a new slot for each hypothesis, visible to it alone."""
         N, K, slots = self.sentences, self.rows, self.caches[0].slots
         bias = self.bias
@@ -137,7 +137,7 @@ class SharedState:
         if self.bias is None:
             return replace(self, rows=each)
         bias = self.bias.flatten(0, 1).index_select(0, rows).view(self.sentences, each, -1)
-        return replace(self, rows=each, bias=self._compacted(bias))
+        return replace(self, rows=each, bias=self._compact(bias))
 
     def keep(self, sentences: Tensor) -> "SharedState":
         """See ``search.State``."""
@@ -148,7 +148,7 @@ class SharedState:
         )
         return replace(self, bias=bias, shift_N=shift_N)
 
-    def _compacted(self, bias: Tensor) -> Tensor:
+    def _compact(self, bias: Tensor) -> Tensor:
         """Drop slots that no hypothesis uses, if that saves at least half of the memory."""
         # Hypotheses soon share most ancestors, so most slots fall out of use.
         slots_NM = None if self.columns % CHECK_EVERY else slots_in_use(bias)

@@ -57,7 +57,7 @@ class LaidOutTransformer:
             bias = None if shift_B is None else torch.zeros(len(prefixes), 1, 0, dtype=torch.float32)
             state = SharedState(caches, 1, 0, bias, shift_B)
             for column, ids_B in enumerate(ids_BQ.T):
-                x_NKd, state = self._embedded(ids_B, state)
+                x_NKd, state = self._embed(ids_B, state)
                 self._decoder.step(x_NKd, state.caches, state.bias)
                 if shift_B is not None and state.bias is not None:
                     # A padding column attends to itself only, and nothing attends to it.
@@ -67,7 +67,7 @@ class LaidOutTransformer:
     def step(self, tokens_R: Tensor, state: SharedState) -> tuple[Tensor, SharedState]:
         """Append a token to every hypothesis; return the next one's logits, (R, V)."""
         with self._as_laid_out():
-            x_NKd, state = self._embedded(tokens_R, state)
+            x_NKd, state = self._embed(tokens_R, state)
             return self._decoder.logits(x_NKd, state.caches, state.bias), state
 
     def beam(self, source: Source, longest_B: Tensor, request: BeamRequest) -> list[list[Hypothesis]] | None:
@@ -85,23 +85,23 @@ class LaidOutTransformer:
         """The encoder's output, (B, S, d_model)."""
         if self._native is not None:
             return torch.from_numpy(self._native.read(source.ids_BS.numpy(), source.lengths_B.numpy()))
-        x_BSd = _positioned(F.embedding(source.ids_BS, self._source), self._source_positions, 0, None)
+        x_BSd = _position(F.embedding(source.ids_BS, self._source), self._source_positions, 0, None)
         for layer in self._encoder:
             x_BSd = layer(x_BSd, source.lengths_B)
         return x_BSd if self._encoder_norm is None else ops.layer_norm(x_BSd, self._encoder_norm)
 
-    def _embedded(self, tokens_R: Tensor, state: SharedState) -> tuple[Tensor, SharedState]:
+    def _embed(self, tokens_R: Tensor, state: SharedState) -> tuple[Tensor, SharedState]:
         """The decoder's input, (N, K, d_model), and the state with new slots for it."""
-        column, state = state.columns, state.stepped()
+        column, state = state.columns, state.advance()
         shift_R = None if state.shift_N is None else state.shift_N.repeat_interleave(state.rows)
         x_R1d = F.embedding(tokens_R, self._target)[:, None]
         if self._first is not None:
             x_R1d = without_first(x_R1d, column, shift_R)
-        x_R1d = _positioned(x_R1d, self._target_positions, column, shift_R)
+        x_R1d = _position(x_R1d, self._target_positions, column, shift_R)
         return x_R1d.view(state.sentences, state.rows, -1), state
 
 
-def _positioned(x_BNd: Tensor, positions: PositionsSpec, start: int, shift_B: Tensor | None) -> Tensor:
+def _position(x_BNd: Tensor, positions: PositionsSpec, start: int, shift_B: Tensor | None) -> Tensor:
     """Add the encodings of positions start, start + 1, ...; row b is shifted by ``shift_B[b]`` columns.
 
     Raises:

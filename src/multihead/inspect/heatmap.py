@@ -119,7 +119,7 @@ def _scale(figure: Figure, mesh: QuadMesh, width: float, height: float) -> None:
 def _caption(axes: Axes, caption: str, width: float) -> None:
     letters = int(max(width + 1, 5) * 16)
     how = caption.removesuffix(CAUTION).strip()
-    lines = [line for part in (how, CAUTION) for line in _balanced(part, letters)]
+    lines = [line for part in (how, CAUTION) for line in _balance(part, letters)]
     axes.annotate(
         "\n".join(lines),
         xy=(0, 0),
@@ -133,7 +133,7 @@ def _caption(axes: Axes, caption: str, width: float) -> None:
     )
 
 
-def _balanced(text: str, letters: int) -> list[str]:
+def _balance(text: str, letters: int) -> list[str]:
     """Wrap a text into the fewest lines of at most this many letters, of about equal length."""
     needed = len(textwrap.wrap(text, letters))
     width = next(width for width in range(1, letters + 1) if len(textwrap.wrap(text, width)) == needed)

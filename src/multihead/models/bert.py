@@ -108,7 +108,7 @@ class BERTEncoder(nn.Module):
         hidden_BNd: Tensor = self.stack(x_BNd, masks.padding(read.lengths_B, read.ids_BN.shape[1]))
         return hidden_BNd
 
-    def pooled(self, hidden_BNd: Tensor) -> Tensor:
+    def pooled_output(self, hidden_BNd: Tensor) -> Tensor:
         """The pooled output: tanh of a projection of [CLS], (B, d_model)."""
         whole: Tensor = self.pool(hidden_BNd[:, 0])
         return whole.tanh()
@@ -137,7 +137,7 @@ class BERT(nn.Module):
     def forward(self, read: Input) -> tuple[Tensor, Tensor]:
         """Logits of every token, (B, N, V), and of next sentence prediction (no, yes), (B, 2)."""
         hidden_BNd = self.encoder(read)
-        return self.token_logits(hidden_BNd), self.follows(self.encoder.pooled(hidden_BNd))
+        return self.token_logits(hidden_BNd), self.follows(self.encoder.pooled_output(hidden_BNd))
 
     def token_logits(self, hidden: Tensor) -> Tensor:
         """Logits of tokens, (..., d_model) to (..., V): a hidden layer, then the embeddings."""
@@ -152,7 +152,7 @@ class BERT(nn.Module):
         terms = {"loss": LossTerm(1.0, loss, per="masked"), "accuracy": LossTerm(0.0, correct, per="masked")}
         if batch.pairs:
             is_pair_B = batch.follows_B >= 0
-            logits_P2 = self.follows(self.encoder.pooled(hidden_BNd))[is_pair_B]
+            logits_P2 = self.follows(self.encoder.pooled_output(hidden_BNd))[is_pair_B]
             loss, _, correct = smoothed_cross_entropy(logits_P2, batch.follows_B[is_pair_B], 0.0)
             terms["next_loss"] = LossTerm(1.0, loss, per="pairs")
             terms["next_accuracy"] = LossTerm(0.0, correct, per="pairs")

@@ -42,7 +42,7 @@ class BERTClassifier(nn.Module):
 
     def forward(self, read: Input) -> Tensor:
         """Logits of the classes, (B, K)."""
-        logits_BK: Tensor = self.output(self.dropout(self.encoder.pooled(self.encoder(read))))
+        logits_BK: Tensor = self.output(self.dropout(self.encoder.pooled_output(self.encoder(read))))
         return logits_BK
 
     def loss(self, batch: LabelledBatch, step: int) -> Loss:

@@ -30,11 +30,11 @@ class MeanLayer(nn.Module):
 
     def forward(self, x_BNd: Tensor) -> Tensor:
         """Apply the layer; (B, N, d_model) to the same."""
-        x_BNd = self.around_mean(x_BNd, self.compared)
+        x_BNd = self.around_mean(x_BNd, self.compare)
         out: Tensor = self.around_feed_forward(x_BNd, self.feed_forward)
         return out
 
-    def compared(self, x_BNd: Tensor) -> Tensor:
+    def compare(self, x_BNd: Tensor) -> Tensor:
         """Each element beside the mean of all."""
         mean_BNd = x_BNd.mean(dim=1, keepdim=True).expand_as(x_BNd)
         out: Tensor = self.mixed(torch.cat([x_BNd, mean_BNd], dim=-1))

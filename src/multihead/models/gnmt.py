@@ -77,7 +77,7 @@ class GNMT(Recurrent):
         """See ``Stepwise``."""
         bottom, *above = self._decoder()
         size = bottom.state_size
-        x_Rd, context_Rd, new = self._attend(self._embedded(tokens_R), state.own[:size], state.source)
+        x_Rd, context_Rd, new = self._attend(self._embed(tokens_R), state.own[:size], state.source)
         own = [*new]
         for number, layer in enumerate(above, start=1):
             read_Rd = self.dropout(x_Rd)
@@ -93,7 +93,7 @@ class GNMT(Recurrent):
         _, *above = self._decoder()
         own = state.own[: self._decoder()[0].state_size]
         outs, contexts = [], []
-        for embedded_Bd in self._embedded(target_BT).unbind(1):
+        for embedded_Bd in self._embed(target_BT).unbind(1):
             out_Bd, context_Bd, own = self._attend(embedded_Bd, own, state.source)
             outs.append(out_Bd)
             contexts.append(context_Bd)
@@ -115,7 +115,7 @@ class GNMT(Recurrent):
         out_Rd, after = self._decoder()[0].step(torch.cat([embedded_Rd, context_Rd], dim=1), own)
         return out_Rd, context_Rd, after
 
-    def _embedded(self, ids: Tensor) -> Tensor:
+    def _embed(self, ids: Tensor) -> Tensor:
         embedded: Tensor = self.dropout(self.target_embedding(ids))
         return embedded
 

@@ -22,7 +22,7 @@ from multihead.nn.losses import LossTerm
 from multihead.nn.modules import Dropout
 from multihead.nn.parts.causal import CausalStack
 from multihead.nn.parts.reversible import ReversibleStack
-from multihead.nn.parts.uncompiled import uncompiled
+from multihead.nn.parts.uncompiled import exclude_from_compilation
 from multihead.nn.positions import NoPositions
 
 TASK = "language"
@@ -175,7 +175,7 @@ class GPT(nn.Module):
 
     def step(self, tokens_R: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Append a token to every row; return the next one's logits, (R, V) (``search.Stepper``)."""
-        state = state.trimmed()
+        state = state.trim()
         hidden_R1d = self._advance(tokens_R[:, None], state)
         return self.output.logits(hidden_R1d[:, 0]), state
 
@@ -194,7 +194,7 @@ class GPT(nn.Module):
 
 
 # Not compiled: the kernel is fused already.
-@uncompiled
+@exclude_from_compilation
 def _sums(hidden_Nd: Tensor, weight_Vd: Tensor, targets_N: Tensor) -> tuple[Tensor, Tensor]:
     """The negative log-likelihood and the correct top-1 predictions, summed."""
     loss, _, correct = linear_cross_entropy(hidden_Nd, weight_Vd, targets_N, 0.0)

@@ -102,17 +102,17 @@ class RnnAttention(Recurrent):
 
     def read(self, tokens_R: Tensor, state: RowState) -> tuple[Tensor, RowState]:
         """See ``Stepwise``."""
-        return self._read(self._embedded(tokens_R), state)
+        return self._read(self._embed(tokens_R), state)
 
     def hidden(self, source: Source, target_BT: Tensor) -> Tensor:
         """See ``Stepwise``; sequentially, because attention depends on the previous state."""
         state, hiddens = self.encode(source), []
-        for embedded_Bd in self._embedded(target_BT).unbind(1):
+        for embedded_Bd in self._embed(target_BT).unbind(1):
             hidden_Bd, state = self._read(embedded_Bd, state)
             hiddens.append(hidden_Bd)
         return torch.stack(hiddens, dim=1)
 
-    def _embedded(self, ids: Tensor) -> Tensor:
+    def _embed(self, ids: Tensor) -> Tensor:
         embedded: Tensor = self.dropout(self.target_embedding(ids))
         return embedded
 

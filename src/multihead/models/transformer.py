@@ -328,7 +328,7 @@ class Transformer(nn.Module):
 
     def step(self, tokens_R: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         """Append a token to every hypothesis; return the next one's logits, (R, V) (``search.Stepper``)."""
-        state = state.trimmed()
+        state = state.trim()
         hidden_R1d = self._advance(tokens_R[:, None], state)
         return self.output.logits(hidden_R1d[:, 0], self.output_bias), state
 

@@ -20,7 +20,7 @@ from multihead.nn.description import PictureSpec, StackSpec, UndescribedError, d
 from multihead.nn.initialisation import initialise
 from multihead.nn.losses import Loss
 from multihead.nn.modules import Dropout, set_epsilon
-from multihead.nn.parts.patch_positions import PatchPositions, resized
+from multihead.nn.parts.patch_positions import PatchPositions, resize
 from multihead.nn.parts.patches import ConvolutionalPatches, LinearPatches
 from multihead.nn.parts.pooling import ClassPooling, MeanPooling
 from multihead.nn.parts.registers import PatchDropout, Registers
@@ -241,7 +241,7 @@ class VisionTransformer(nn.Module):
         table_Pd, grid = trained.get(POSITIONS), self.settings.grid
         side = 0 if table_Pd is None else math.isqrt(len(table_Pd))
         if table_Pd is not None and side**2 == len(table_Pd) and side != grid:
-            taken[POSITIONS] = resized(table_Pd, (side, side), (grid, grid))
+            taken[POSITIONS] = resize(table_Pd, (side, side), (grid, grid))
         return taken
 
 

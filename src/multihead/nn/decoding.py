@@ -41,8 +41,8 @@ class LayerCache:
     def append(self, k_RHQd: Tensor, v_RHQd: Tensor) -> tuple[Tensor, Tensor]:
         """Append Q positions; return all keys and values, (R, H, length, d_k) and (R, H, length, d_v)."""
         start, self.length = self.length, self.length + k_RHQd.shape[2]
-        self._keys = _written(self._keys, k_RHQd, start)
-        self._values = _written(self._values, v_RHQd, start)
+        self._keys = _write(self._keys, k_RHQd, start)
+        self._values = _write(self._values, v_RHQd, start)
         return self._keys[:, :, : self.length], self._values[:, :, : self.length]
 
     def last(self, columns: int) -> "LayerCache":
@@ -74,7 +74,7 @@ class LayerCache:
         return new
 
 
-def _written(buffer: Tensor | None, new_RHQd: Tensor, start: int) -> Tensor:
+def _write(buffer: Tensor | None, new_RHQd: Tensor, start: int) -> Tensor:
     """Write ``new`` at ``start``, into a buffer twice as long if it was full; return the buffer."""
     rows, heads, added, width = new_RHQd.shape
     if buffer is None or start + added > buffer.shape[2]:
@@ -173,7 +173,7 @@ class DecoderState:
         real_RQK = (columns_K >= shift_R[:, None, None]) | (columns_K == queries_Q)
         return shift_R, (allowed_QK & real_RQK)[:, None]
 
-    def trimmed(self) -> "DecoderState":
+    def trim(self) -> "DecoderState":
         """The state without columns that are out of reach, once they outnumber the others."""
         if self.reach is None or self.shift_N is not None or self.length <= 2 * self.reach + 1:
             return self

@@ -43,7 +43,7 @@ def objective(loss: Loss, totals: Mapping[str, int | Tensor]) -> Tensor:
     return torch.stack(parts).sum()
 
 
-def validated(loss: Loss, *names: str) -> Loss:
+def validation_terms(loss: Loss, *names: str) -> Loss:
     """Return the terms that validation reads, whatever their weights.
 
     Raises:
@@ -51,7 +51,7 @@ def validated(loss: Loss, *names: str) -> Loss:
     """
     if missing := [name for name in names if name not in loss]:
         raise UserError(
-            f'validation needs the loss\'s term "{missing[0]}", and the model returns {_named(loss)}',
+            f'validation needs the loss\'s term "{missing[0]}", and the model returns {_name(loss)}',
             place="Model.loss",
             remedy=f'Return it as a metric: "{missing[0]}": Term(0.0, its sum over the batch, per="tokens").',
         )
@@ -61,7 +61,7 @@ def validated(loss: Loss, *names: str) -> Loss:
 def _check(loss: Loss, totals: Mapping[str, int | Tensor]) -> None:
     terms = loss if isinstance(loss, Mapping) else {}  # a model may be anybody's
     if not any(isinstance(term, LossTerm) and term.weight for term in terms.values()):
-        found = _named(loss) if isinstance(loss, Mapping) else f"a {type(loss).__name__}"
+        found = _name(loss) if isinstance(loss, Mapping) else f"a {type(loss).__name__}"
         raise UserError(
             f"a loss is a dictionary of terms of which one has a weight, and the model returns {found}",
             place="Model.loss",
@@ -77,7 +77,7 @@ def _check(loss: Loss, totals: Mapping[str, int | Tensor]) -> None:
             )
 
 
-def _named(loss: Mapping[str, object]) -> str:
+def _name(loss: Mapping[str, object]) -> str:
     return ", ".join(f'"{name}"' for name in loss) or "none"
 
 

@@ -70,19 +70,19 @@ class MultiHeadAttention(nn.Module):
         """
         if memory_BKd is x_BQd:
             q, k, v = all_linear(x_BQd, self.w_q, self.w_k, self.w_v)
-            q_BHQd, k_BGKd = self._rotated(self._heads(q, self.num_heads), self._heads(k, self.num_kv_heads))
+            q_BHQd, k_BGKd = self._rotate(self._heads(q, self.num_heads), self._heads(k, self.num_kv_heads))
             return self.attend(q_BHQd, k_BGKd, self._heads(v, self.num_kv_heads), allowed)
         return self.attend(self.queries(x_BQd), *self.keys_values(memory_BKd), allowed)
 
     def queries(self, x_BQd: Tensor, start: int = 0) -> Tensor:
         """The heads' queries, (B, H, Q, d_k), from position ``start`` on."""
-        (q_BHQd,) = self._rotated(self._heads(self.w_q(x_BQd), self.num_heads), start=start)
+        (q_BHQd,) = self._rotate(self._heads(self.w_q(x_BQd), self.num_heads), start=start)
         return q_BHQd
 
     def keys_values(self, memory_BKd: Tensor, start: int = 0) -> tuple[Tensor, Tensor]:
         """The heads' keys (B, G, K, d_k) and values (B, G, K, d_v), from position ``start`` on."""
         k, v = (self._heads(y, self.num_kv_heads) for y in all_linear(memory_BKd, self.w_k, self.w_v))
-        (k_BGKd,) = self._rotated(k, start=start)
+        (k_BGKd,) = self._rotate(k, start=start)
         return k_BGKd, v
 
     def attend(self, q_BHQd: Tensor, k_BGKd: Tensor, v_BGKd: Tensor, allowed: Tensor | None) -> Tensor:
@@ -109,7 +109,7 @@ class MultiHeadAttention(nn.Module):
             rotary=None if self.rotary is None else describe(self.rotary, RotarySpec),
         )
 
-    def _rotated(self, *heads_BHNd: Tensor, start: int = 0) -> tuple[Tensor, ...]:
+    def _rotate(self, *heads_BHNd: Tensor, start: int = 0) -> tuple[Tensor, ...]:
         """Queries or keys, rotated if positions are rotary."""
         if self.rotary is None:
             return heads_BHNd

@@ -11,7 +11,7 @@ from multihead.nn.kernels.linear_cross_entropy import (
     r_drop_cross_entropy,
 )
 from multihead.nn.losses import Loss, LossTerm
-from multihead.nn.parts.uncompiled import uncompiled
+from multihead.nn.parts.uncompiled import exclude_from_compilation
 
 
 def next_token_loss(
@@ -74,14 +74,14 @@ def _with_bias(hidden: Tensor, weight_Vd: Tensor, bias_V: Tensor | None) -> tupl
 
 # Not compiled: the number of real tokens is known only at run time, and the kernel is fused already. Padding
 # is removed before the output layer, the widest of all.
-@uncompiled
+@exclude_from_compilation
 def _sums(
     hidden_BTd: Tensor, weight_Vd: Tensor, batch: PairBatch, smoothing: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     return linear_cross_entropy(hidden_BTd.flatten(0, 1), weight_Vd, _targets(batch), smoothing)
 
 
-@uncompiled
+@exclude_from_compilation
 def _r_drop_sums(
     hidden_BT2d: Tensor, weight_Vd: Tensor, batch: PairBatch, smoothing: float, alpha: float
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:

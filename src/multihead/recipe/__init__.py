@@ -13,7 +13,7 @@ if TYPE_CHECKING:
         differences,
         recipe_hash,
         refuse_at_once,
-        resumed,
+        resume_recipe,
         with_horizon,
     )
     from multihead.recipe.checking import refuse_contradictions
@@ -28,7 +28,7 @@ _MODULES = {
         "differences",
         "recipe_hash",
         "refuse_at_once",
-        "resumed",
+        "resume_recipe",
         "with_horizon",
     ),
     "checking": ("refuse_contradictions",),
@@ -49,7 +49,7 @@ __all__ = [
     "recipe_hash",
     "refuse_at_once",
     "refuse_contradictions",
-    "resumed",
+    "resume_recipe",
     "section_types",
     "to_toml",
     "with_horizon",

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from multihead.errors import UserError
 from multihead.recipe.sections import Recipe
 from multihead.recipe.settings import Settings
-from multihead.recipe.values import spelled
+from multihead.recipe.values import spell_value
 
 CHANGEABLE = (
     "name",
@@ -46,7 +46,7 @@ class Difference:
     new: object
 
     def __str__(self) -> str:
-        return f"{self.key}: {spelled(self.old)} -> {spelled(self.new)}"
+        return f"{self.key}: {spell_value(self.old)} -> {spell_value(self.new)}"
 
     @property
     def allowed(self) -> bool:
@@ -73,17 +73,17 @@ def with_horizon(recipe: Recipe[Settings]) -> Recipe[Settings]:
 
 
 def refuse_at_once(old: Recipe[Settings], new: Recipe[Settings], *, place: str) -> None:
-    """Refuse before the data is read what :func:`resumed` would refuse later.
+    """Refuse before the data is read what :func:`resume_recipe` would refuse later.
 
     Model settings that depend on the data still have their defaults, and are ignored.
 
     Raises:
-        UserError: see :func:`resumed`.
+        UserError: see :func:`resume_recipe`.
     """
     if type(old.model) is type(new.model):
         given = {key: value for key, value in new.model if not _is_default(new, "model", key, value)}
         new = replace(new, model=old.model.model_copy(update=given))
-    resumed(old, new, place=place)
+    resume_recipe(old, new, place=place)
 
 
 def _is_default(recipe: Recipe[Settings], section: str, name: str, value: object) -> bool:
@@ -91,7 +91,9 @@ def _is_default(recipe: Recipe[Settings], section: str, name: str, value: object
     return not field.is_required() and value == field.get_default(call_default_factory=True)
 
 
-def resumed(old: Recipe[Settings], new: Recipe[Settings], *, place: str | None = None) -> Recipe[Settings]:
+def resume_recipe(
+    old: Recipe[Settings], new: Recipe[Settings], *, place: str | None = None
+) -> Recipe[Settings]:
     """Return the recipe of a resumed run: the new one, with the old schedule horizon.
 
     Args:
@@ -108,7 +110,7 @@ def resumed(old: Recipe[Settings], new: Recipe[Settings], *, place: str | None =
     refused = [difference for difference in differences(old, new) if not difference.allowed]
     if refused:
         raise UserError(
-            f"this run was started with other settings ({joined(refused)})",
+            f"this run was started with other settings ({join_differences(refused)})",
             place=place,
             remedy="Give the same settings to resume it, or another --run folder.",
         )
@@ -123,7 +125,7 @@ def resumed(old: Recipe[Settings], new: Recipe[Settings], *, place: str | None =
     return new
 
 
-def joined(found: Sequence[Difference]) -> str:
+def join_differences(found: Sequence[Difference]) -> str:
     """Return differences on one line."""
     return "; ".join(map(str, found))
 

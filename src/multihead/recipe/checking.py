@@ -10,7 +10,7 @@ from multihead.recipe import model_kinds
 from multihead.recipe.layers import Layer
 from multihead.recipe.sections import Recipe
 from multihead.recipe.settings import Settings
-from multihead.recipe.values import closest, convert_value, in_words, is_sound, spelled
+from multihead.recipe.values import closest, convert_value, in_words, is_sound, spell_value
 
 Given = Mapping[str, tuple[Any, Layer]]
 """The values of a section by key, each with the layer it comes from."""
@@ -19,7 +19,7 @@ Types = Mapping[str, type[Settings]]
 """The settings class of each section."""
 
 
-def checked(section: str, types: Types, given: Given) -> Settings:
+def check_section(section: str, types: Types, given: Given) -> Settings:
     """Return the validated settings of a section.
 
     Raises:
@@ -33,14 +33,14 @@ def checked(section: str, types: Types, given: Given) -> Settings:
             raise _unknown_key(section, key, layer, types)
         values[key] = convert_value(value, wanted.model_fields[key].annotation, typed_in=layer.typed_in)
         if not is_sound(values[key]):
-            raise _refused(section, key, wanted, given)
+            raise _refusal(section, key, wanted, given)
     try:
         return wanted.model_validate(values, strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         if first["type"] == "value_error":
             raise _contradiction(section, str(first["ctx"]["error"]), given) from None
-        raise _refused(section, str(first["loc"][0]), wanted, given) from None
+        raise _refusal(section, str(first["loc"][0]), wanted, given) from None
 
 
 def refuse_contradictions(recipe: Recipe[Settings]) -> None:
@@ -95,13 +95,15 @@ def refuse_contradictions(recipe: Recipe[Settings]) -> None:
         )
 
 
-def _refused(section: str, key: str, wanted: type[Settings], given: Given) -> UserError:
+def _refusal(section: str, key: str, wanted: type[Settings], given: Given) -> UserError:
     must = f"must be {in_words(wanted.model_fields[key])}"
     if key not in given:
         return UserError(f"{section}.{key} is missing; it {must}")
     value, layer = given[key]
     # The place of a command-line value is its key, which is then not named twice.
-    given_as = f"{spelled(value)} is given" if layer.typed_in else f"{section}.{key} = {spelled(value)}"
+    given_as = (
+        f"{spell_value(value)} is given" if layer.typed_in else f"{section}.{key} = {spell_value(value)}"
+    )
     choices = [str(choice) for choice in get_args(wanted.model_fields[key].annotation)]
     near = closest(str(value), choices) if isinstance(value, str) else []
     remedy = f'Did you mean "{near[0]}"?' if near else None

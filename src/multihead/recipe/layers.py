@@ -59,7 +59,7 @@ class Layer:
                 remedy="Name it on the command line, --model.kind FILE, or in a recipe of your own.",
             )
         try:
-            return model_kinds.named(kind, Path() if self.typed_in else Path(self.place).parent)
+            return model_kinds.name_kind(kind, Path() if self.typed_in else Path(self.place).parent)
         except UserError as error:
             raise UserError(f"{error.place}: {error.fact}", place=place, remedy=error.remedy) from None
 
@@ -105,12 +105,12 @@ def read(name_or_path: str | Path, *, own: bool = False) -> RecipeLayers:
         UserError: no such recipe, invalid TOML, or circular ``extends``.
     """
     place, row = _find(str(name_or_path), beside=Path())
-    return _extended(_text(place), place, row, seen=(), own=own)
+    return _extend(_text(place), place, row, seen=(), own=own)
 
 
 def parse(text: str, place: str) -> RecipeLayers:
     """Read a recipe from its text; errors name ``place``."""
-    return _extended(text, Path(place), "", seen=(), own=False)
+    return _extend(text, Path(place), "", seen=(), own=False)
 
 
 def _find(name: str, *, beside: Path) -> tuple[Path, str]:
@@ -139,7 +139,7 @@ def _text(path: Path) -> str:
         raise UserError(f"cannot be read: {error}", place=str(path)) from None
 
 
-def _extended(text: str, path: Path, row: str, seen: tuple[Path, ...], *, own: bool) -> RecipeLayers:
+def _extend(text: str, path: Path, row: str, seen: tuple[Path, ...], *, own: bool) -> RecipeLayers:
     try:
         document = parse_toml(text)
     except TooLargeError as error:
@@ -175,4 +175,4 @@ def _extended(text: str, path: Path, row: str, seen: tuple[Path, ...], *, own: b
         raise UserError("this recipe extends itself", place=layer.where("extends"))
     if len(trail) > MAX_CHAIN:
         raise UserError(f"more than {MAX_CHAIN} recipes extend each other", place=layer.where("extends"))
-    return RecipeLayers(name, (*_extended(below, place, base_row, trail, own=own).layers, *last))
+    return RecipeLayers(name, (*_extend(below, place, base_row, trail, own=own).layers, *last))

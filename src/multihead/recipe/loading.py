@@ -8,11 +8,11 @@ from typing import Any
 
 from multihead.errors import UserError
 from multihead.recipe import layers, model_kinds, tasks
-from multihead.recipe.checking import checked
+from multihead.recipe.checking import check_section
 from multihead.recipe.layers import Layer, RecipeLayers
 from multihead.recipe.sections import DEFAULT_KIND, SECTION_NAMES, Recipe, section_types
 from multihead.recipe.settings import Settings
-from multihead.recipe.values import spelled
+from multihead.recipe.values import spell_value
 from multihead.recipe.writing import reasons_in
 
 Merged = dict[str, dict[str, tuple[Any, Layer]]]
@@ -62,7 +62,7 @@ def with_model(recipe: Recipe[Settings], found: Mapping[str, object]) -> Recipe[
     wanted = type(recipe.model)
     filled = dict(recipe.model) | {key: value for key, value in found.items() if key in wanted.model_fields}
     origin = Layer("", {})
-    model = checked("model", {"model": wanted}, {key: (value, origin) for key, value in filled.items()})
+    model = check_section("model", {"model": wanted}, {key: (value, origin) for key, value in filled.items()})
     return replace(recipe, model=model)
 
 
@@ -70,7 +70,7 @@ def _resolve(origin: RecipeLayers, overrides: Mapping[str, object]) -> Recipe[Se
     typed_in = dict(overrides)
     name = typed_in.pop("name", origin.name)
     if not isinstance(name, str) or not name.isprintable() or name[:1] in ("", ".") or "/" in name:
-        raise UserError(f"name = {spelled(name)}, but it must be a valid folder name")
+        raise UserError(f"name = {spell_value(name)}, but it must be a valid folder name")
     merged = _merge([*origin.layers, _command_line(typed_in)])
     kind, layer = merged["model"].pop("kind", (DEFAULT_KIND, origin.layers[-1]))
     kind, types = _types(kind, layer)
@@ -78,7 +78,7 @@ def _resolve(origin: RecipeLayers, overrides: Mapping[str, object]) -> Recipe[Se
         if section not in types and given:
             raise _section_of_another_task(section, kind, given)
     sections: dict[str, Any] = dict.fromkeys(SECTION_NAMES, Settings())
-    sections |= {section: checked(section, types, merged[section]) for section in types}
+    sections |= {section: check_section(section, types, merged[section]) for section in types}
     reasons = reasons_in(origin.layers[-1].text)
     kept = {key: reason for key, reason in reasons.items() if key not in typed_in}
     return Recipe(name=name, kind=kind, **sections, reasons=kept)
@@ -88,7 +88,7 @@ def _types(kind: object, layer: Layer) -> tuple[str, Mapping[str, type[Settings]
     """Return the name of the model that is used, and the settings class of each section."""
     # A place is looked for only in an error: that parses the recipe's text once a line.
     if not isinstance(kind, str):
-        fact = f"model.kind = {spelled(kind)}, but it must be a string"
+        fact = f"model.kind = {spell_value(kind)}, but it must be a string"
         raise UserError(fact, place=layer.where("model", "kind"))
     try:
         kind = model_kinds.in_use(kind)

@@ -35,10 +35,10 @@ def built_in() -> list[str]:
 def names() -> list[str]:
     """Return the names of all models, installed ones included, in alphabetical order; none is imported."""
     own = built_in()
-    return sorted([*own, *plugins.installed(GROUP, own)])
+    return sorted([*own, *plugins.installed_entry_points(GROUP, own)])
 
 
-def named(kind: str, beside: Path = Path()) -> str:
+def name_kind(kind: str, beside: Path = Path()) -> str:
     """Return the name of a model that the user asks for; of a Python file's path its record.
 
     Args:
@@ -70,7 +70,7 @@ def load(kind: str) -> ModuleType:
         return importlib.import_module(f"{GROUP}.{kind}")
     if plugins.is_record(kind):
         return _complete(plugins.load_file(kind), kind)
-    if entry := plugins.installed(GROUP, built_in()).get(kind):
+    if entry := plugins.installed_entry_points(GROUP, built_in()).get(kind):
         return _complete(plugins.load_installed(entry), kind)
     if plugins.is_path(kind):
         raise UserError(

@@ -27,7 +27,9 @@ def section_types(kind: str) -> Mapping[str, type[Settings]]:
     given = {**tasks.get_task(model_kinds.task(kind)).sections, "model": model_kinds.load(kind).Settings}
     if unknown := given.keys() - {*SECTION_NAMES}:
         remedy = f"Sections are {', '.join(SECTION_NAMES)}."
-        raise UserError(f'its task has a section "{min(unknown)}"', place=plugins.shown(kind), remedy=remedy)
+        raise UserError(
+            f'its task has a section "{min(unknown)}"', place=plugins.display_name(kind), remedy=remedy
+        )
     return {name: given[name] for name in SECTION_NAMES if name in given}
 
 

@@ -70,7 +70,7 @@ class Task:
         """
         part = getattr(self, name)
         if part is None:
-            fact = f"the task {plugins.shown(self.name)} has no part `{name}`"
+            fact = f"the task {plugins.display_name(self.name)} has no part `{name}`"
             raise UserError(fact, remedy=f"Give its Task an argument {name}=..., see docs/extending.md.")
         function: Callable[..., Any] = _import(part)
         return function
@@ -108,10 +108,10 @@ def get_task(name: str) -> Task:
         module = importlib.import_module(f"multihead.tasks.{name}")
     elif plugins.is_record(name):
         module = plugins.load_file(name)
-    elif entry := plugins.installed(GROUP, names()).get(name):
+    elif entry := plugins.installed_entry_points(GROUP, names()).get(name):
         module = plugins.load_installed(entry)
     else:
-        known = ", ".join([*names(), *plugins.installed(GROUP, names())])
+        known = ", ".join([*names(), *plugins.installed_entry_points(GROUP, names())])
         raise UserError(f'there is no task "{name}"', remedy=f"Known tasks: {known}. A file ends in .py.")
     task: object = getattr(module, "TASK", None)
     if not isinstance(task, Task):

@@ -26,7 +26,7 @@ def convert_value(value: Any, wanted: Any, *, typed_in: bool = False) -> Any:
     if origin is Annotated:
         return convert_value(value, inner[0], typed_in=typed_in)
     if typed_in and isinstance(value, str) and not _takes_string(wanted):
-        value = _parsed(value, wanted)
+        value = _parse(value, wanted)
     if origin in (Union, UnionType):
         forms = [form for form in inner if form is not NoneType]
         return (
@@ -51,7 +51,7 @@ def _takes_string(wanted: Any) -> bool:
     return wanted is str
 
 
-def _parsed(text: str, wanted: Any) -> Any:
+def _parse(text: str, wanted: Any) -> Any:
     if text.lower() == "none" and NoneType in get_args(wanted):
         return None
     try:
@@ -75,16 +75,16 @@ def is_sound(value: Any) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-def spelled(value: object) -> str:
+def spell_value(value: object) -> str:
     """Return a value in TOML notation, for errors."""
     if isinstance(value, str):
         return f'"{value.encode(errors="backslashreplace").decode()}"'
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(spelled, value))}]"
+        return f"[{', '.join(map(spell_value, value))}]"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{key} = {spelled(item)}' for key, item in value.items())}}}"
+        return f"{{{', '.join(f'{key} = {spell_value(item)}' for key, item in value.items())}}}"
     return str(value)
 
 
@@ -100,7 +100,7 @@ def _form(wanted: Any, limits: tuple[Any, ...] = ()) -> str:
     if origin in (Union, UnionType):
         return " or ".join("none" if form is NoneType else _form(form, limits) for form in inner)
     if origin is Literal:
-        return f"one of {', '.join(map(spelled, inner))}"
+        return f"one of {', '.join(map(spell_value, inner))}"
     if origin is tuple:
         kind = {str: "strings", int: "integers", float: "numbers"}.get(inner[0], "values")
         if inner[-1] is Ellipsis:

@@ -87,7 +87,7 @@ def reading(path: Path, framework: Framework, device: str = "cpu") -> Iterator[S
         ModuleNotFoundError: it holds bfloat16, which NumPy lacks, and PyTorch is not installed.
     """
     with ExitStack() as stack:
-        content, check = _opened(path, framework, device, stack)
+        content, check = _open(path, framework, device, stack)
         try:
             yield content
         except Exception:
@@ -96,7 +96,7 @@ def reading(path: Path, framework: Framework, device: str = "cpu") -> Iterator[S
         check()
 
 
-def _opened(
+def _open(
     path: Path, framework: Framework, device: str, stack: ExitStack
 ) -> tuple[SealedTensors, Callable[[], None]]:
     """Read a file and begin to hash it; return the function that waits for the result and compares it."""
@@ -108,7 +108,7 @@ def _opened(
             content = _content(opened)
         found = os.fstat(file.fileno())
         if (found.st_dev, found.st_ino) != ((now := path.stat()).st_dev, now.st_ino):
-            return _opened(path, framework, device, stack)  # it was replaced between the two openings
+            return _open(path, framework, device, stack)  # it was replaced between the two openings
         identity = seal.file_identity(found)
         if not content.seal or seal.CHECKED.holds(identity, content.seal):
             return content, lambda: None

@@ -89,13 +89,13 @@ class CheckpointFolder:
             meta: anything that JSON can hold.
             keep: step of a further state that is kept; 0: none.
         """
-        newest = numbered(STATE, step)
+        newest = checkpoint_name(STATE, step)
         self.save_tensors(newest, content, meta)
         self._rejected.discard(newest)
         reached = [name for name in self.states() if name <= newest]
         kept = [name for name in reached if name not in self._rejected][-STATES_KEPT:]
         for name in reached:
-            if name not in kept and not (keep and name == numbered(STATE, keep)):
+            if name not in kept and not (keep and name == checkpoint_name(STATE, keep)):
                 self.remove(name)
 
     def states(self) -> list[str]:
@@ -105,7 +105,7 @@ class CheckpointFolder:
     def go_back_to(self, step: int) -> None:
         """Remove the training states of later steps."""
         for name in self.states():
-            if name > numbered(STATE, step):
+            if name > checkpoint_name(STATE, step):
                 self.remove(name)
 
     def load_state(
@@ -149,7 +149,7 @@ class CheckpointFolder:
         return UserError(fact, place=str(self.path_of(name)))
 
 
-def numbered(prefix: str, step: int) -> str:
+def checkpoint_name(prefix: str, step: int) -> str:
     """Return the name of the checkpoint of a step; names sort as their steps do."""
     return f"{prefix}{step:010}"
 

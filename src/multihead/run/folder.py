@@ -225,7 +225,7 @@ class Run(CheckpointFolder, Records):
             UserError: its model is trained for something else; the command that uses it is named.
         """
         if (own := self.task) != task:
-            kind = plugins.shown(model_file.read(self.folder / MODEL)["kind"])
+            kind = plugins.display_name(model_file.read(self.folder / MODEL)["kind"])
             command = tasks.get_task(own).use
             raise UserError(
                 f'its model is a "{kind}", trained for {tasks.get_task(own).work} '

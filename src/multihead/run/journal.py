@@ -86,10 +86,10 @@ def _write_all(file: io.FileIO, content: bytes) -> None:
 
 def to_line(event: Mapping[str, Any]) -> str:
     """Return an event as a JSON line with its checksum; infinity and NaN, which JSON lacks, become null."""
-    return _summed(json.dumps(_finite(event), ensure_ascii=False)) + "\n"
+    return _sum(json.dumps(_finite(event), ensure_ascii=False)) + "\n"
 
 
-def _summed(text: str) -> str:
+def _sum(text: str) -> str:
     comma = "" if text == "{}" else ", "
     return f'{text[:-1]}{comma}"{CRC}": "{crc32(text.encode("utf-8", "surrogatepass")):08x}"}}'
 
@@ -149,7 +149,7 @@ def _line(text: str, content: str | None, summed: bool) -> JournalLine:
         return JournalLine(text, None, "cut or altered (not JSON)")
     if content is None and summed:
         return JournalLine(text, None, "altered (it has no checksum)")
-    if content is not None and _summed(content) != text:
+    if content is not None and _sum(content) != text:
         return JournalLine(text, None, "altered (its checksum does not match)")
     if not isinstance(event, dict) or not _sound(event):
         return JournalLine(text, None, "not an event of a training")
@@ -259,6 +259,4 @@ def add_sums(path: Path) -> None:
     """Add a checksum to each sound line that has none. Raises ``UserError`` if the disk refuses."""
     found = lines(path)
     unsummed = (line.event is not None and not SUM.search(line.text) for line in lines(path))
-    _replace(
-        path, [_summed(line.text) if add else line.text for line, add in zip(found, unsummed, strict=True)]
-    )
+    _replace(path, [_sum(line.text) if add else line.text for line, add in zip(found, unsummed, strict=True)])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from multihead.errors import UserError
 from multihead.recipe import Recipe, model_kinds, tasks
-from multihead.recipe.checking import checked
+from multihead.recipe.checking import check_section
 from multihead.recipe.layers import Layer
 from multihead.recipe.settings import Settings
 from multihead.run import tensors
@@ -97,7 +97,7 @@ def load(
     module = load_module(described, description_file)
     layer = Layer(str(description_file), {})
     given = {key: (value, layer) for key, value in described["settings"].items()}
-    settings = checked("model", {"model": module.Settings}, given)
+    settings = check_section("model", {"model": module.Settings}, given)
     with tensors.reading(weights_file) as content:
         content.check(origin(description_file), weights_file, sealed=sealed)
         if not content.seal:

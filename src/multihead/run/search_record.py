@@ -17,7 +17,7 @@ from typing import Any, Self
 from multihead.description import EncoderDecoderSpec
 from multihead.engines.native import layers, written
 from multihead.errors import UserError
-from multihead.recipe.checking import checked
+from multihead.recipe.checking import check_section
 from multihead.recipe.layers import Layer
 from multihead.recipe.settings import SearchSettings
 from multihead.run import checked_tensors as sealed_file
@@ -115,7 +115,7 @@ class SearchRecord:
         typed = Layer("", {}, typed_in=True)
         values = {key: (value, recorded) for key, value in dict(self.search).items()}
         values |= {key.removeprefix("search."): (value, typed) for key, value in given.items()}
-        found = checked("search", {"search": SearchSettings}, values)
+        found = check_section("search", {"search": SearchSettings}, values)
         assert isinstance(found, SearchSettings)
         return found
 
@@ -146,16 +146,16 @@ class SearchRecord:
             try:
                 spec = written.spec_from_json(self.description, weights)
             except ValueError as error:
-                raise self._refused(str(error)) from None
+                raise self._refusal(str(error)) from None
         if reason := layers.declines(spec):
-            raise self._refused(reason)
+            raise self._refusal(reason)
         sizes = len(spec.source.weight), len(spec.target.weight)
         source, target = self.tokenizers()
         if source.vocab_size > sizes[0] or target.vocab_size > sizes[1]:
-            raise self._refused("the vocabularies are larger than the embeddings")
+            raise self._refusal("the vocabularies are larger than the embeddings")
         return spec
 
-    def _refused(self, fact: str) -> UserError:
+    def _refusal(self, fact: str) -> UserError:
         remedy = f"Remove {NAME}; it is written again where PyTorch is installed."
         return UserError(fact, place=str(self.folder / NAME), remedy=remedy)
 

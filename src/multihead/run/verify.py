@@ -11,7 +11,7 @@ from multihead.errors import UserError
 from multihead.run import checked_tensors as sealed_file
 from multihead.run import embedded_checksum as seal
 from multihead.run import journal, manifest, model_file, search_record
-from multihead.run.checkpoints import BEST, SCHEDULED, STATE, check_step, numbered
+from multihead.run.checkpoints import BEST, SCHEDULED, STATE, check_step, checkpoint_name
 from multihead.run.environment import check as check_environment
 from multihead.run.folder import Run
 from multihead.run.lock import NAME as LOCK
@@ -64,12 +64,12 @@ def verify(folder: Path) -> list[FileState]:
         raise UserError("not a run folder", place=str(folder), remedy=remedy)
     seal.CHECKED.clear()
     run = Run(folder)
-    settled = list(_settled(folder))
+    settled = list(_settle(folder))
     origin = run.origin if all(row.file != MODEL or not row.damaged for row in settled) else None
     progress: dict[str, Any] = {}
     paths = sorted(run.checkpoint_folder.glob("*.safetensors"))
     checkpoints = [_weights(run, path, origin, progress) for path in paths]
-    named = [numbered(SCHEDULED, step) for step in progress.get("scheduled", ())]
+    named = [checkpoint_name(SCHEDULED, step) for step in progress.get("scheduled", ())]
     named += [BEST] if progress.get("best") is not None else []
     files = [f"{run.checkpoint_folder.name}/{name}.safetensors" for name in named]
     there = {row.file for row in checkpoints}
@@ -106,7 +106,7 @@ def settled_files(folder: Path) -> list[str]:
     return [RECIPE, ENVIRONMENT, MODEL, *sorted(path.name for path in folder.glob("tokenizer*.json"))]
 
 
-def _settled(folder: Path) -> Iterator[FileState]:
+def _settle(folder: Path) -> Iterator[FileState]:
     """Yield the rows of manifest.json and of the files that it covers."""
     found = None
     try:

@@ -110,7 +110,7 @@ def beam(
                 state, live, best = state.keep(going), live.keep(going), best.keep(going)
                 ended.keep(going)
         rows = live.rows(best.parents)
-        state, live = state.select(rows), live.extended(rows, best.tokens, best.sums)
+        state, live = state.select(rows), live.extend(rows, best.tokens, best.sums)
         step += 1
 
 

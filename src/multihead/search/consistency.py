@@ -68,7 +68,7 @@ def inconsistency(model: nn.Module, pairs: PairBatch, device: torch.device) -> s
         with plainly(model, device):
             scored_BT, again_BT = made.score(pairs).float(), made.score(pairs).float()
             alone = [(row, made.score(_row(pairs, row))[0].float()) for row in range(len(scored_BT))]
-            walked_BT = _walked(made, pairs.source, pairs.target_BT)
+            walked_BT = _walk(made, pairs.source, pairs.target_BT)
             nll = made.loss(pairs, 0).get("nll")
     except Exception:  # whatever the model's code raises
         return None
@@ -96,7 +96,7 @@ def text_inconsistency(model: nn.Module, vocabulary: int, context: int, device: 
     nothing = Source(ids_BT[:, :0], ids_BT.new_zeros(len(ids_BT)))
     try:
         with plainly(model, device):
-            walked_BT, nll = _walked(made, nothing, ids_BT), made.loss(TextBatch(ids_BT), 0)["loss"].sum
+            walked_BT, nll = _walk(made, nothing, ids_BT), made.loss(TextBatch(ids_BT), 0)["loss"].sum
             again = made.loss(TextBatch(ids_BT), 0)["loss"].sum
             alone = sum(made.loss(TextBatch(ids_T[None]), 0)["loss"].sum for ids_T in ids_BT)
     except Exception:  # whatever the model's code raises
@@ -125,10 +125,10 @@ def drawing_inconsistency(model: nn.Module, device: torch.device) -> str | None:
         walked = min(s.grid**2, 2 * s.grid + 3)
         with plainly(model, device):
             once, again = (
-                _taken(decoder(text_BT, lengths_B, codes_Bn)[1], codes_Bn)[:, :walked] for _ in range(2)
+                _take(decoder(text_BT, lengths_B, codes_Bn)[1], codes_Bn)[:, :walked] for _ in range(2)
             )
             alone = [
-                _taken(
+                _take(
                     decoder(text_BT[row, None, :length], lengths_B[row, None], codes_Bn[row, None])[1],
                     codes_Bn[row, None],
                 )[0, :walked]
@@ -138,7 +138,7 @@ def drawing_inconsistency(model: nn.Module, device: torch.device) -> str | None:
             steps = [logits_BK]
             for code_B in codes_Bn.T[: walked - 1]:
                 steps.append(decoder.step(code_B, caches))
-            stepped = _taken(torch.stack(steps, dim=1), codes_Bn[:, :walked])
+            stepped = _take(torch.stack(steps, dim=1), codes_Bn[:, :walked])
     except Exception:  # whatever the model's code raises
         return None
     by_batch = max(float((once[row] - one).abs().max()) for row, one in enumerate(alone))
@@ -207,7 +207,7 @@ def _row(pairs: PairBatch, row: int) -> PairBatch:
     )
 
 
-def _walked(model: Any, source: Source, ids_BT: Tensor) -> Tensor:
+def _walk(model: Any, source: Source, ids_BT: Tensor) -> Tensor:
     """Log-probability of each token but the first by the model's own steps, (B, T - 1)."""
     state = model.start(source, ids_BT[:, :1].tolist())
     found = []
@@ -217,7 +217,7 @@ def _walked(model: Any, source: Source, ids_BT: Tensor) -> Tensor:
     return torch.cat(found, dim=1)
 
 
-def _taken(logits_BnK: Tensor, codes_Bn: Tensor) -> Tensor:
+def _take(logits_BnK: Tensor, codes_Bn: Tensor) -> Tensor:
     """Log-probability of each code, (B, n)."""
     return logits_BnK.float().log_softmax(-1).gather(2, codes_Bn[..., None])[..., 0]
 

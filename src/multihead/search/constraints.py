@@ -19,7 +19,7 @@ Constraint = Callable[[Tensor], Forbidden]
 """history_RT -> the forbidden continuations."""
 
 
-def written(history_RT: Tensor) -> Tensor:
+def count_written(history_RT: Tensor) -> Tensor:
     """The number of tokens in each row, the begin symbol not counted, (R,)."""
     return (history_RT >= 0).sum(1) - 1
 
@@ -40,7 +40,7 @@ def at_least(length: int, eos_id: int) -> Constraint:
     """Return a constraint that forbids the end symbol before ``length`` tokens."""
 
     def forbid(history_RT: Tensor) -> Forbidden:
-        (rows_X,) = (written(history_RT) < length).nonzero(as_tuple=True)
+        (rows_X,) = (count_written(history_RT) < length).nonzero(as_tuple=True)
         return rows_X, torch.full_like(rows_X, eos_id)
 
     return forbid

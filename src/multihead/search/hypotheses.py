@@ -91,7 +91,7 @@ class Live:
             self.soonest,
         )
 
-    def extended(self, rows: Tensor | None, tokens_BK: Tensor, sums_BK: Tensor) -> "Live":
+    def extend(self, rows: Tensor | None, tokens_BK: Tensor, sums_BK: Tensor) -> "Live":
         """Append a token to each of ``rows`` (None: to every row, in order)."""
         history_RT = self.history if rows is None else self.history[rows]
         return Live(

@@ -110,15 +110,15 @@ class PhraseSentence:
                     found.append(PhraseHypothesis((*row.tokens, token), row.total + value, progress, number))
                 elif len(row.progress.done) == len(self.phrases) and len(row.tokens) > rules.min_length:
                     self._end(row, value, rules.alpha, full and value < max(v for v, _ in free))
-        self.rows = self._chosen(found)
-        self.finished = not self.rows or self._settled(rules)
+        self.rows = self._choose(found)
+        self.finished = not self.rows or self._is_settled(rules)
 
     def _end(self, row: PhraseHypothesis, value: float, alpha: float, cut: bool) -> None:
         total = row.total + value
         score = total / length_penalty(float(len(row.tokens)), alpha)
         self.ended.append(Hypothesis(row.tokens[1:], total, score, not cut))
 
-    def _settled(self, rules: PhraseSearchRules) -> bool:
+    def _is_settled(self, rules: PhraseSearchRules) -> bool:
         """Return True if enough hypotheses have ended, or none alive can be among the n best."""
         if len(self.ended) >= max(MOST_ENDED * rules.beam_size, rules.n_best):
             return True
@@ -128,7 +128,7 @@ class PhraseSentence:
         highest = max(row.total for row in self.rows) / max(length_penalty(n, rules.alpha) for n in lengths)
         return highest <= sorted(h.score for h in self.ended)[-rules.n_best]
 
-    def _chosen(self, found: list[PhraseHypothesis]) -> list[PhraseHypothesis]:
+    def _choose(self, found: list[PhraseHypothesis]) -> list[PhraseHypothesis]:
         """Divide the beam among the banks; places that a bank cannot fill go to the fullest banks first."""
         banks: dict[int, list[PhraseHypothesis]] = {}
         for row in sorted(found, key=lambda row: -row.total):

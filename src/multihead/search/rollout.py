@@ -73,7 +73,7 @@ def roll_out(
                     return finished
                 state, live = state.keep(going), live.keep(going)
                 tokens_BK, sums_BK = tokens_BK[going], sums_BK[going]
-        live = live.extended(None, tokens_BK, sums_BK)
+        live = live.extend(None, tokens_BK, sums_BK)
         step += 1
 
 

@@ -125,9 +125,9 @@ def uniform(keys_R: Tensor, step: int) -> Tensor:
     Integers only, so they are the same on every device.
     """
     z = keys_R + _signed((step + 1) * 0x9E3779B97F4A7C15)
-    z = (z ^ _shifted(z, 30)) * _signed(0xBF58476D1CE4E5B9)
-    z = (z ^ _shifted(z, 27)) * _signed(0x94D049BB133111EB)
-    bits_R = _shifted(z ^ _shifted(z, 31), 40)
+    z = (z ^ _shift(z, 30)) * _signed(0xBF58476D1CE4E5B9)
+    z = (z ^ _shift(z, 27)) * _signed(0x94D049BB133111EB)
+    bits_R = _shift(z ^ _shift(z, 31), 40)
     return bits_R / float(2**24)
 
 
@@ -136,6 +136,6 @@ def _signed(number: int) -> int:
     return (number + 2**63) % 2**64 - 2**63
 
 
-def _shifted(z: Tensor, places: int) -> Tensor:
+def _shift(z: Tensor, places: int) -> Tensor:
     """Logical right shift."""
     return torch.bitwise_and(z >> places, 2 ** (64 - places) - 1)

@@ -32,13 +32,13 @@ def is_address(name: str) -> bool:
     return _ADDRESS.match(name) is not None
 
 
-def located(folder: str | Path, name: str) -> Path:
+def locate_file(folder: str | Path, name: str) -> Path:
     """Return the path of a file in a folder, or of the copy of one at an address.
 
     Raises:
-        UserError: see :func:`copied`.
+        UserError: see :func:`local_copy`.
     """
-    return copied(name) if is_address(name) else Path(folder) / name
+    return local_copy(name) if is_address(name) else Path(folder) / name
 
 
 def absolute(name: str) -> str:
@@ -47,14 +47,14 @@ def absolute(name: str) -> str:
 
 
 @cache
-def copied(address: str) -> Path:
+def local_copy(address: str) -> Path:
     """Return the path of a copy of a file at an address; in one process always the same.
 
     Raises:
         UserError: fsspec, or its package for this kind of address, is not installed; there is no such file,
             or it cannot be read.
     """
-    system, path = opened(address)
+    system, path = open_address(address)
     try:
         facts = system.info(path)
         if facts.get("type") == "directory":
@@ -69,7 +69,9 @@ def copied(address: str) -> Path:
         raise UserError("no such file", place=address, remedy="Check the address.") from error
     except (OSError, ValueError, RuntimeError) as error:
         raise UserError(
-            f"cannot be read ({said(error)})", place=address, remedy="Check the address and its rights."
+            f"cannot be read ({error_message(error)})",
+            place=address,
+            remedy="Check the address and its rights.",
         ) from error
     _hold(folder)
     return copy
@@ -94,7 +96,7 @@ def _hold(folder: Path) -> None:
     os.utime(folder)
 
 
-def opened(address: str) -> tuple[Any, str]:
+def open_address(address: str) -> tuple[Any, str]:
     """Return the file system of an address, and the path there.
 
     Raises:
@@ -105,14 +107,14 @@ def opened(address: str) -> tuple[Any, str]:
         system, path = fsspec.url_to_fs(address)
     except ImportError as error:
         remedy = "pip install fsspec, and s3fs for s3://, gcsfs for gs://, aiohttp for https://, ..."
-        raise UserError(f"not installed: {said(error)}", place=address, remedy=remedy) from error
+        raise UserError(f"not installed: {error_message(error)}", place=address, remedy=remedy) from error
     except (ValueError, OSError) as error:
         raise UserError(
-            f"not an address ({said(error)})", place=address, remedy="Such as s3://BUCKET/NAME."
+            f"not an address ({error_message(error)})", place=address, remedy="Such as s3://BUCKET/NAME."
         ) from error
     return system, path
 
 
-def said(error: Exception) -> str:
+def error_message(error: Exception) -> str:
     """Return the first line of an error of a file system."""
     return (str(error) or type(error).__name__).splitlines()[0][:200]

@@ -30,11 +30,11 @@ def kernel(module: str, *tensors: Tensor) -> Any:
         return None
     if any(tensor.dtype != first.dtype for tensor in tensors):
         return None
-    return _verified(module, first.device)
+    return _verify(module, first.device)
 
 
 @cache
-def _verified(module: str, device: torch.device) -> Any:
+def _verify(module: str, device: torch.device) -> Any:
     if not find_spec("triton"):
         return None
     try:

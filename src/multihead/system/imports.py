@@ -35,7 +35,7 @@ EXTRAS = {
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def without_collection() -> Iterator[None]:
     """Context without garbage collection, which would scan again and again what is there to stay."""
     enabled = gc.isenabled()
     gc.disable()

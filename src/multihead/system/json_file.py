@@ -11,7 +11,7 @@ from multihead.system import disk
 Content = TypeVar("Content")
 
 
-def stored(path: Path, checked: Callable[[Any], Content], remedy: str) -> Content | None:
+def read_json(path: Path, checked: Callable[[Any], Content], remedy: str) -> Content | None:
     """Return the checked content of a JSON file; None for a missing one.
 
     Args:

@@ -32,7 +32,7 @@ from multihead.system.rendezvous import (
 Json = Any
 
 
-def launched() -> bool:
+def is_launched() -> bool:
     """Return True if a launcher started this process as one of several."""
     return os.environ.get("WORLD_SIZE", "1") not in ("", "1") and "RANK" in os.environ
 
@@ -62,7 +62,7 @@ def begin() -> Iterator[None]:
         UserError: a process never comes; a port is in use; the launcher's variables are not valid.
         LostPeerError: another process ended without reporting an error.
     """
-    if not launched() or group.store is not None:
+    if not is_launched() or group.store is not None:
         yield
         return
     join()
@@ -150,7 +150,7 @@ def share_tensors(
     """
     if world() == 1:
         return {name: keep(name, tensor) for name, tensor in tensors.items()}
-    described = from_first(lambda: _described(tensors))
+    described = from_first(lambda: _describe(tensors))
     shared: dict[str, Tensor] = {}
     for name, (dtype, shape) in described.items():
         if first():
@@ -165,7 +165,7 @@ def share_tensors(
 
 def send_to_first(source: int, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the tensors of process ``source`` in the first process, on the CPU; nothing in the others."""
-    described = from_rank(source, lambda: _described(tensors))
+    described = from_rank(source, lambda: _describe(tensors))
     received: dict[str, Tensor] = {}
     for name, (dtype, shape) in described.items():
         if rank() == source:
@@ -176,7 +176,7 @@ def send_to_first(source: int, tensors: Mapping[str, Tensor]) -> dict[str, Tenso
     return received
 
 
-def _described(tensors: Mapping[str, Tensor]) -> dict[str, Json]:
+def _describe(tensors: Mapping[str, Tensor]) -> dict[str, Json]:
     return {name: [str(t.dtype).removeprefix("torch."), [*t.shape]] for name, t in tensors.items()}
 
 

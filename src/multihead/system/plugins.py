@@ -118,13 +118,14 @@ def in_use(record: str) -> str:
     found = {file.record: file for file in _named.values() if file.path.name == name}
     if not found:
         raise UserError(
-            f"{shown(record)} is code from outside the package, which is executed only where you name it",
+            f"{display_name(record)} is code from outside the package, "
+            "which is executed only where you name it",
             remedy=f"Add --model.file path/to/{name}, or set {VARIABLE}; in Python, pass model_file= to "
             "multihead.load. Name only files that you trust: their code can do whatever you can.",
         )
     if len(found) > 1:
         places = ", ".join(sorted(str(file.path) for file in found.values()))
-        fact = f"{shown(record)} is needed, but none of the files of this name has this content ({places})"
+        fact = f"{display_name(record)} is needed, but no file of this name has this content ({places})"
         raise UserError(fact, remedy="Name only the right one.")
     (other,) = found
     warn_of_change(record, other)
@@ -137,8 +138,8 @@ def warn_of_change(recorded: str, now: str) -> None:
         _warned.add((recorded, now))
         LOG.warning(
             "%s is recorded, but %s is used: the file has changed, and the model may compute something else.",
-            shown(recorded),
-            shown(now),
+            display_name(recorded),
+            display_name(now),
         )
 
 
@@ -150,7 +151,7 @@ def load_file(record: str) -> ModuleType:
     """
     record = in_use(record)
     if record not in _modules:
-        _modules[record] = _executed(_known[record])
+        _modules[record] = _execute(_known[record])
     return _modules[record]
 
 
@@ -170,7 +171,7 @@ class _Loader(InspectLoader):
         return compile(self.file.content, str(self.file.path), "exec", dont_inherit=True)
 
 
-def _executed(file: File) -> ModuleType:
+def _execute(file: File) -> ModuleType:
     name = f"multihead_file_{file.sha256[:SHORT]}_{file.path.stem}"
     spec = importlib.util.spec_from_loader(name, _Loader(file), origin=str(file.path))
     assert spec is not None
@@ -197,7 +198,7 @@ def _executed(file: File) -> ModuleType:
     return module
 
 
-def shown(kind: str) -> str:
+def display_name(kind: str) -> str:
     """Return a model's or task's name for messages: a record with the first digits of its hash."""
     found = _RECORD.fullmatch(kind)
     return f"{found['name']} (SHA-256 {found['sha256'][:SHORT]})" if found else kind
@@ -206,7 +207,7 @@ def shown(kind: str) -> str:
 def file_of(module: str) -> str | None:
     """Return the name, for messages, of the file that a module was executed from; None for other modules."""
     records = (record for record, made in _modules.items() if made.__name__ == module)
-    return next(map(shown, records), None)
+    return next(map(display_name, records), None)
 
 
 def option(*kinds: str) -> str:
@@ -234,7 +235,7 @@ def _register_environment() -> None:
 # --- entry points -----------------------------------------------------------------------------------------
 
 
-def installed(group: str, taken: Collection[str] = ()) -> Mapping[str, metadata.EntryPoint]:
+def installed_entry_points(group: str, taken: Collection[str] = ()) -> Mapping[str, metadata.EntryPoint]:
     """Return the entry points of a group by name, without importing them.
 
     Args:
@@ -273,6 +274,6 @@ def load_installed(entry: metadata.EntryPoint) -> ModuleType:
 
 def distributions(group: str, name: str) -> Iterator[tuple[str, str]]:
     """Yield name and version of the package with an entry point of this name."""
-    entry = installed(group).get(name)
+    entry = installed_entry_points(group).get(name)
     if entry is not None and entry.dist is not None:
         yield entry.dist.name, entry.dist.version

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from multihead.errors import UserError
 from multihead.recipe.settings import Settings
-from multihead.recipe.values import in_words, spelled
+from multihead.recipe.values import in_words, spell_value
 
 AnySettings = TypeVar("AnySettings", bound=Settings)
 
@@ -37,4 +37,4 @@ def change_settings(settings: AnySettings, given: dict[str, Any]) -> AnySettings
         key = str(error.errors()[0]["loc"][0])
     if key not in fields:
         raise UserError(f'there is no setting "{key}"', remedy=f"The settings are {', '.join(fields)}.")
-    raise UserError(f"{key} = {spelled(given[key])}, but it must be {in_words(fields[key])}")
+    raise UserError(f"{key} = {spell_value(given[key])}, but it must be {in_words(fields[key])}")

@@ -55,5 +55,5 @@ def _two_and_one(batch: Input | Tensor) -> tuple[Any, Any]:
     rows = order[[0, -1]]
     longest, shortest = batch.lengths_B[rows].tolist()
     two = Input(batch.ids_BN[rows, :longest], batch.segments_BN[rows, :longest], batch.lengths_B[rows])
-    one = two.mapped(lambda tensor: tensor[1:])
+    one = two.map_tensors(lambda tensor: tensor[1:])
     return two, Input(one.ids_BN[:, :shortest], one.segments_BN[:, :shortest], one.lengths_B)

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import regex
 
-from multihead.system.json_file import stored
+from multihead.system.json_file import read_json
 
 NAME = "casing.json"
 FORMAT = 1
@@ -60,7 +60,7 @@ class Casing:
         return written[:1].upper() + written[1:] if first and _LETTER.match(written) else written
 
     @classmethod
-    def learned(cls, sentences: Iterable[str]) -> Self:
+    def learn(cls, sentences: Iterable[str]) -> Self:
         """Return the casing of a corpus; time and memory grow with its words.
 
         The first word of a sentence is counted only for words that are nowhere else.
@@ -102,7 +102,7 @@ class Casing:
             UserError: the file is damaged.
         """
         remedy = "Remove it: sentences in capitals are then searched in lower case."
-        return cls(*(stored(Path(folder) / NAME, _checked, remedy) or ()))
+        return cls(*(read_json(Path(folder) / NAME, _check, remedy) or ()))
 
 
 def _plain(text: str) -> bool:
@@ -113,7 +113,7 @@ def _in_capitals(text: str) -> bool:
     return text == text.upper() and len(_LONG_WORD.findall(text)) >= LEAST_WORDS
 
 
-def _checked(content: Any) -> tuple[dict[str, str], float, float]:
+def _check(content: Any) -> tuple[dict[str, str], float, float]:
     if content["format"] != FORMAT:
         raise ValueError("not a casing of this version")
     forms, plain, capitals = content["forms"], float(content["plain"]), float(content["capitals"])

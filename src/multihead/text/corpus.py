@@ -9,7 +9,7 @@ from typing import Literal
 
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings
-from multihead.system.addresses import located
+from multihead.system.addresses import locate_file
 from multihead.text.alignment import first_suspicious_line
 from multihead.text.lines import STDIN, empty, file_kind, read_lines
 from multihead.text.rows import Pair, read_rows, remarks_on_columns
@@ -111,7 +111,7 @@ def remarks(data: DataSettings, names: Sequence[str]) -> Iterator[str]:
     """
     for name in names:
         kind = file_format(data, name)
-        if kind in ("tsv", "csv") and located(data.dir, name).is_file():
+        if kind in ("tsv", "csv") and locate_file(data.dir, name).is_file():
             yield from remarks_on_columns(data, _path(data, name), kind)
 
 
@@ -121,7 +121,7 @@ def is_document(data: DataSettings, name: str) -> bool:
 
 
 def _path(data: DataSettings, name: str) -> str:
-    return name if name == STDIN else str(located(data.dir, name))
+    return name if name == STDIN else str(locate_file(data.dir, name))
 
 
 _KINDS: dict[str, Format] = {
@@ -163,7 +163,7 @@ def _aligned_lines(source: str, target: str, encoding: str) -> Iterator[Pair]:
 
 def _where_they_part(sides: tuple[str, str], encoding: str, counts: Sequence[int]) -> str:
     """Read two files of unequally many lines again, and return where to look for the difference."""
-    if not all(located("", place).is_file() for place in sides):  # a pipe is read once
+    if not all(locate_file("", place).is_file() for place in sides):  # a pipe is read once
         return "Both sides need the same number of lines."
     fewest, most = min(counts), max(counts)
     compared = min(fewest, COMPARED)

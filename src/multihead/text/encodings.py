@@ -42,7 +42,7 @@ def likely(raw: bytes, offset: int) -> str:
     begin, end = _begin(raw, offset), _end(raw, offset)
     cut = begin > 0 and raw[begin - 1] >= ALONE, end < len(raw) and raw[end] >= ALONE
     raw, offset = raw[begin:end], offset - begin
-    readings = [(name, found) for name in CANDIDATES for found in _decoded(raw, name, *cut)]
+    readings = [(name, found) for name in CANDIDATES for found in _decode(raw, name, *cut)]
     if not readings:
         return ""
     name, (text, skipped) = min(readings, key=lambda one: _strangeness(one[1].text, CANDIDATES[one[0]]))
@@ -75,7 +75,7 @@ class _Reading(NamedTuple):
     skipped: int
 
 
-def _decoded(raw: bytes, encoding: str, cut_begin: bool, cut_end: bool) -> Iterator[_Reading]:
+def _decode(raw: bytes, encoding: str, cut_begin: bool, cut_end: bool) -> Iterator[_Reading]:
     """Yield the readings in an encoding: where a character may be cut, there are several."""
     for skipped in range(LONGEST if cut_begin else 1):
         for left in range(LONGEST if cut_end else 1):

@@ -57,7 +57,7 @@ NAMED_IN = ("en", "de", "fr", "es", "it", "pt", "ru", "ja", "ko", "zh")
 """Languages in which a header may name a language."""
 
 
-def known(code: str) -> bool:
+def is_known(code: str) -> bool:
     """Return whether a standard lists all parts of a code."""
     try:
         return langcodes.tag_is_valid(canonical(code))
@@ -73,7 +73,7 @@ def is_language(text: str) -> bool:
     >>> is_language("Some men standing in front of a building.")
     False
     """
-    if known(text):
+    if is_known(text):
         return True
     try:
         found = langcodes.find(text)  # the nearest name, of any sentence that begins like one

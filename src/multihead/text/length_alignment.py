@@ -45,7 +45,7 @@ Bead = tuple[range, range]
 """Neighbours in the source and in the target that translate each other; one of the two may be empty."""
 
 
-def aligned(
+def align_lengths(
     sources: Sequence[str],
     targets: Sequence[str],
     priors: Mapping[tuple[int, int], float] = SENTENCES,
@@ -65,10 +65,10 @@ def aligned(
     sizes = [len(text) for text in sources], [len(text) for text in targets]
     hints = _hints(sources, targets)
     counts = tags or ([0] * len(sources), [0] * len(targets))
-    first = _aligned(*sizes, priors, hints, counts, max(1, sum(sizes[1])) / max(1, sum(sizes[0])))
+    first = _align(*sizes, priors, hints, counts, max(1, sum(sizes[1])) / max(1, sum(sizes[0])))
     pairs = [(sizes[0][left[0]], sizes[1][right[0]]) for left, right in first if len(left) == len(right) == 1]
     ratios = [other / one for one, other in pairs if one and other]
-    return _aligned(*sizes, priors, hints, counts, median(ratios)) if ratios else first
+    return _align(*sizes, priors, hints, counts, median(ratios)) if ratios else first
 
 
 def paths(sources: int, targets: int) -> int:
@@ -96,7 +96,7 @@ def _rare(texts: Sequence[str]) -> dict[str, list[int]]:
     return {word: found for word, found in places.items() if len(found) <= RARE}
 
 
-def _aligned(
+def _align(
     sources: Sequence[int],
     targets: Sequence[int],
     priors: Mapping[tuple[int, int], float],

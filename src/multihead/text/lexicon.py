@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from multihead.system.json_file import stored
+from multihead.system.json_file import read_json
 
 NAME = "lexicon.json"
 FORMAT = 1
@@ -86,7 +86,7 @@ class Lexicon:
         return self._weights.get(source.lower(), {}).get(target.lower(), 0.0)
 
     @classmethod
-    def learned(cls, pairs: Iterable[tuple[str, str]]) -> Self:
+    def learn(cls, pairs: Iterable[tuple[str, str]]) -> Self:
         """Return the lexicon of sentence pairs; time and memory grow with their pairs of words."""
         names: tuple[dict[str, int], dict[str, int]] = ({}, {})
         sides: tuple[list[list[int]], list[list[int]]] = ([], [])
@@ -118,10 +118,10 @@ class Lexicon:
             UserError: the file is damaged.
         """
         remedy = "Remove it: tags are then placed by attention alone."
-        return cls(stored(Path(folder) / NAME, _checked, remedy))
+        return cls(read_json(Path(folder) / NAME, _check, remedy))
 
 
-def _checked(content: Any) -> dict[str, dict[str, float]]:
+def _check(content: Any) -> dict[str, dict[str, float]]:
     if content["format"] != FORMAT:
         raise ValueError("not a lexicon of this version")
     found: dict[str, dict[str, float]] = {}

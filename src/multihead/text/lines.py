@@ -13,7 +13,7 @@ from typing import IO, Any, Protocol
 import zstandard
 
 from multihead.errors import UserError
-from multihead.system.addresses import located
+from multihead.system.addresses import locate_file
 from multihead.text.encodings import likely
 
 STDIN = "-"
@@ -47,8 +47,8 @@ def read_lines(path: str, encoding: str = "utf-8") -> Iterator[str]:
     """
     _check_encoding(encoding)
     place = "standard input" if path == STDIN else path
-    with _opened(path) as binary:
-        yield from _decoded(binary, place, encoding, 1)
+    with _open(path) as binary:
+        yield from _decode(binary, place, encoding, 1)
 
 
 def lines_of(content: bytes, encoding: str, *, place: str, first: int) -> Iterator[str]:
@@ -63,7 +63,7 @@ def lines_of(content: bytes, encoding: str, *, place: str, first: int) -> Iterat
     Raises:
         UserError: see :func:`read_lines`.
     """
-    yield from _decoded(io.BytesIO(content), place, encoding, first)
+    yield from _decode(io.BytesIO(content), place, encoding, first)
 
 
 def is_compressed(path: Path) -> bool:
@@ -73,7 +73,7 @@ def is_compressed(path: Path) -> bool:
     return any(head.startswith(magic) for magic in _MAGIC.values())
 
 
-def _decoded(binary: _Lines, place: str, encoding: str, first: int) -> Iterator[str]:
+def _decode(binary: _Lines, place: str, encoding: str, first: int) -> Iterator[str]:
     for number, raw in enumerate(_raw_lines(binary, place), start=first):
         if b"\0" in raw:
             remedy = "Remove it, or convert the file to UTF-8 if it is UTF-16."
@@ -103,15 +103,15 @@ def file_kind(path: str) -> str:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[_Lines]:
+def _open(path: str) -> Iterator[_Lines]:
     """Open a file for reading, decompressed; an operating system error becomes a ``UserError``."""
     if path == STDIN:
-        yield _decompressed(sys.stdin.buffer, path)
+        yield _decompress(sys.stdin.buffer, path)
         return
-    here = located("", path)
+    here = locate_file("", path)
     try:
         with here.open("rb") as binary:
-            yield _decompressed(binary, path)
+            yield _decompress(binary, path)
     except FileNotFoundError:
         raise UserError("no such file", place=path, remedy=_nearby(path)) from None
     except IsADirectoryError:
@@ -132,7 +132,7 @@ def _nearby(path: str) -> str:
     return "Check its name and folder."
 
 
-def _decompressed(binary: IO[bytes], path: str) -> _Lines:
+def _decompress(binary: IO[bytes], path: str) -> _Lines:
     """Wrap a stream in the decompressor that its first bytes call for."""
     buffered = binary if isinstance(binary, io.BufferedReader) else io.BufferedReader(binary)  # type: ignore[type-var]
     head = buffered.peek(8)[:8]

@@ -52,19 +52,19 @@ def reserve(tokenizer: Tokenizer, names: Sequence[str]) -> Tokenizer:
             vocabulary[name] = len(vocabulary)
         elif name not in known:
             vocabulary.append([name, 0.0])
-    ids = {name: number for number, (name, _) in enumerate(_ranked(vocabulary))}
-    content["added_tokens"] += [_added(ids[name], name) for name in missing]
+    ids = {name: number for number, (name, _) in enumerate(_rank(vocabulary))}
+    content["added_tokens"] += [_add(ids[name], name) for name in missing]
     return Tokenizer.from_json(json.dumps(content))
 
 
-def _ranked(vocabulary: Any) -> list[tuple[str, float]]:
+def _rank(vocabulary: Any) -> list[tuple[str, float]]:
     """Return the entries of a vocabulary by id."""
     return (
         sorted(vocabulary.items(), key=lambda item: item[1]) if isinstance(vocabulary, dict) else vocabulary
     )
 
 
-def _added(number: int, name: str) -> dict[str, Any]:
+def _add(number: int, name: str) -> dict[str, Any]:
     """Return a symbol as an ``added_tokens`` entry, for other programs that read a ``tokenizer.json``.
 
     ``normalized`` splits text at it after normalisation, so that the spaces around it are still there.

@@ -31,7 +31,7 @@ class Markup:
     @classmethod
     def of(cls, *pieces: Piece) -> "Markup":
         """Return the markup of these pieces."""
-        return cls(tuple(_merged(pieces)))
+        return cls(tuple(_merge(pieces)))
 
     @property
     def text(self) -> str:
@@ -44,7 +44,7 @@ class Markup:
         return tuple(piece for piece in self.pieces if isinstance(piece, Tag))
 
 
-def _merged(pieces: Iterable[Piece]) -> Iterator[Piece]:
+def _merge(pieces: Iterable[Piece]) -> Iterator[Piece]:
     text = ""
     for piece in pieces:
         if isinstance(piece, str):
@@ -58,7 +58,7 @@ def _merged(pieces: Iterable[Piece]) -> Iterator[Piece]:
         yield text
 
 
-def nested(markup: Markup) -> Markup:
+def nest(markup: Markup) -> Markup:
     """Return markup, in which each tag occurs once, with its pairs nested.
 
     A pair that crosses another one becomes an empty pair at the place of its first tag.

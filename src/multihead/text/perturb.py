@@ -30,11 +30,11 @@ def perturb(text: str, how: Perturbation, rate: float, *, seed: int = 1, number:
     elif how == "omit":
         left = [word for word in words if generator.random() >= rate] or [generator.choice(words)]
     else:
-        left = permuted(words, round(rate * len(words)), generator)
+        left = permute(words, round(rate * len(words)), generator)
     return " ".join(left)
 
 
-def permuted(words: list[str], max_distance: int, generator: random.Random) -> list[str]:
+def permute(words: list[str], max_distance: int, generator: random.Random) -> list[str]:
     """Return the words in random order, none moved by more than ``max_distance`` positions."""
     keys = [place + generator.uniform(0, max_distance + 1) for place in range(len(words))]
     return [words[place] for place in sorted(range(len(words)), key=keys.__getitem__)]

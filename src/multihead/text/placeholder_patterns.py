@@ -130,14 +130,14 @@ def _span(found: "regex.Match[str]") -> PlaceholderSpan:
     kind: Kind = found.lastgroup
     start, end = found.span()
     if kind in ("url", "path"):
-        end = _trimmed(found.string, start, end)
+        end = _trim(found.string, start, end)
     text = found.string[start:end]
     if kind == "number" and text.isdigit() and len(text) < 3:
         kind = "integer"
     return PlaceholderSpan(start, end, kind, text)
 
 
-def _trimmed(text: str, start: int, end: int) -> int:
+def _trim(text: str, start: int, end: int) -> int:
     """Return the end of an address without the punctuation of the sentence around it."""
     excess = {"()": 0, "[]": 0}
     for pair in excess:

@@ -116,7 +116,7 @@ def protect(
         without: kinds and shapes (``PlaceholderSpan.shape``) that stay in the text, unwatched.
     """
     spans = find(text, kinds, without)
-    names = _named(spans, reserved)
+    names = _symbols_of(spans, reserved)
     entries, left, parts = [], [], []
     end = 0
     for span, name in zip(spans, names, strict=True):
@@ -147,7 +147,7 @@ def restore(text: str, table: PlaceholderTable) -> Restored:
         lost=(*(originals[name] for name in originals if not counts[name]), *_missing(table.left, plain)),
         doubled=tuple(originals[name] for name, count in counts.items() if count > 1),
         foreign=tuple(dict.fromkeys(name for name in order if name not in originals)),
-        moved=tuple(originals[name] for name in _moved([*counts], [*originals])),
+        moved=tuple(originals[name] for name in _move([*counts], [*originals])),
         crossed=tuple(originals[name] for name in _crossed(placed)),
     )
     restored = (originals.get(part, "") if is_symbol else part for part, is_symbol in parts)
@@ -166,7 +166,7 @@ def find_tags(text: str) -> list[FoundTag]:
     return found
 
 
-def _named(spans: Sequence[PlaceholderSpan], reserved: Collection[str]) -> list[str]:
+def _symbols_of(spans: Sequence[PlaceholderSpan], reserved: Collection[str]) -> list[str]:
     """Return a symbol for each span, "" where none is left."""
     pairs = [pair for pair in PAIRS if pair[0] in reserved and pair[1] in reserved][::-1]
     single = [name for name in STANDALONE if name in reserved][::-1]
@@ -234,7 +234,7 @@ def _missing(left: Iterable[PlaceholderSpan], text: str) -> list[str]:
     return list(lacking.elements())
 
 
-def _moved(found: Sequence[str], wanted: Sequence[str]) -> list[str]:
+def _move(found: Sequence[str], wanted: Sequence[str]) -> list[str]:
     """Return the fewest names without which those found have the order wanted (patience sorting)."""
     place = {name: number for number, name in enumerate(wanted)}
     lasts: list[int] = []

@@ -45,9 +45,9 @@ class Segments:
     spaces: tuple[str, ...]
 
     def __str__(self) -> str:
-        return self.joined(self.sentences)
+        return self.join_parts(self.sentences)
 
-    def joined(self, sentences: Sequence[str], language: str = "") -> str:
+    def join_parts(self, sentences: Sequence[str], language: str = "") -> str:
         """Return other sentences in the places of these, e.g. their translations.
 
         Args:
@@ -55,12 +55,12 @@ class Segments:
             language: the code of their language. One written with spaces gets one between sentences where
                 there was none, one written without loses single ones; if empty, white space stays as it is.
         """
-        between = [adapted(space, language) for space in self.spaces[1:-1]]
+        between = [adapt(space, language) for space in self.spaces[1:-1]]
         spaces = [*between, *self.spaces[1:][-1:]]
         return self.spaces[0] + "".join(part for pair in zip(sentences, spaces, strict=True) for part in pair)
 
 
-def adapted(space: str, language: str) -> str:
+def adapt(space: str, language: str) -> str:
     """Return the white space between two sentences as a language has it, see ``Segments.joined``."""
     code = primary(language)
     if code in _UNSPACED and space in (" ", "\u3000"):

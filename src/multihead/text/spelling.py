@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import regex
 
-from multihead.system.json_file import stored
+from multihead.system.json_file import read_json
 
 NAME = "spelling.json"
 FORMAT = 1
@@ -62,7 +62,7 @@ class Spelling:
             self._known[word.lower()] = total + count, usual
         self._letters = sorted({letter for word in self._known for letter in word})
 
-    def corrected(self, text: str, *, first: bool) -> Corrected:
+    def correct_words(self, text: str, *, first: bool) -> Corrected:
         """Return a text whose unknown words are read as their most frequent neighbours.
 
         Args:
@@ -99,7 +99,7 @@ class Spelling:
         return best[1] if best[0] >= LEAST else None
 
     @classmethod
-    def learned(cls, sentences: Iterable[str]) -> Self:
+    def learn(cls, sentences: Iterable[str]) -> Self:
         """Return the spelling of a corpus; an empty one where correcting would do harm.
 
         The risk is that of a new word that is right: words that occur once are taken as if they had not.
@@ -139,7 +139,7 @@ class Spelling:
             UserError: the file is damaged.
         """
         remedy = "Remove it: typing errors are then searched as they are."
-        words, names = stored(Path(folder) / NAME, _checked, remedy) or ({}, True)
+        words, names = read_json(Path(folder) / NAME, _check, remedy) or ({}, True)
         return cls(words, names=names)
 
 
@@ -152,7 +152,7 @@ def _neighbours(word: str, letters: Iterable[str]) -> Iterator[str]:
             yield word[:place] + letter + word[place:]
 
 
-def _checked(content: Any) -> tuple[dict[str, int], bool]:
+def _check(content: Any) -> tuple[dict[str, int], bool]:
     if content["format"] != FORMAT:
         raise ValueError("not a spelling of this version")
     words, names = content["words"], content["names"]

@@ -77,7 +77,7 @@ def language(code: str) -> str:
     Raises:
         UserError: the code does not have the form of one ("de", "zh-Hant", "nds").
     """
-    return _named(f"<2{code.strip().lower().replace('_', '-')}>", code, 'a language code such as "de"')
+    return _name(f"<2{code.strip().lower().replace('_', '-')}>", code, 'a language code such as "de"')
 
 
 def domain(name: str) -> str:
@@ -86,10 +86,10 @@ def domain(name: str) -> str:
     Raises:
         UserError: the name has other characters than letters a to z, digits and single hyphens.
     """
-    return _named(f"<domain-{name.strip().lower()}>", name, "letters a to z, digits and single hyphens")
+    return _name(f"<domain-{name.strip().lower()}>", name, "letters a to z, digits and single hyphens")
 
 
-def _named(symbol: str, name: str, wanted: str) -> str:
+def _name(symbol: str, name: str, wanted: str) -> str:
     if not is_symbol(symbol):
         raise UserError(f'"{name}" cannot be a tag', place="tokenizer.symbols", remedy=f"Write {wanted}.")
     return symbol
@@ -121,7 +121,7 @@ def kind(symbol: str) -> SymbolKind:
     return SymbolKind.TERM
 
 
-def chosen(names: Iterable[str]) -> tuple[str, ...]:
+def choose_symbols(names: Iterable[str]) -> tuple[str, ...]:
     """Return the symbols that ``tokenizer.symbols`` names, each once, in order.
 
     Args:
@@ -163,7 +163,7 @@ def split(text: str) -> Iterator[tuple[str, bool]]:
         yield unescape(text[end:]), False
 
 
-def reserved(content: Mapping[str, Any]) -> dict[str, int]:
+def reserved_symbols(content: Mapping[str, Any]) -> dict[str, int]:
     """Return the symbols that a ``tokenizer.json`` of ours reserves, with their ids."""
     rule = metaspace(content)
     if rule is None or rule["prepend_scheme"] != "first":

@@ -51,7 +51,7 @@ class Matcher:
             for spelling in {unicodedata.normalize("NFC", form), unicodedata.normalize("NFD", form)}:
                 node = self._root
                 for letter in spelling:
-                    node = node.setdefault(_folded(letter), {})
+                    node = node.setdefault(_fold(letter), {})
                 self._ends.setdefault(id(node), []).append(number)
 
     def find(self, text: str) -> Iterator[FormOccurrence]:
@@ -67,13 +67,13 @@ class Matcher:
         node, best, place = self._root, None, start
         while place < len(text):
             space = text[place].isspace()
-            after = node.get(" " if space else _folded(text[place]))
+            after = node.get(" " if space else _fold(text[place]))
             if after is None:
                 break
             node, place = after, place + 1
             while space and place < len(text) and text[place].isspace():
                 place += 1
-            if id(node) in self._ends and bounded(text, start, place):
+            if id(node) in self._ends and is_bounded(text, start, place):
                 best = self._allowed(text[start:place], self._ends[id(node)], start, place) or best
         return best
 
@@ -85,7 +85,7 @@ class Matcher:
         return FormOccurrence(start, end, (same or fitting)[0]) if fitting else None
 
 
-def _folded(letter: str) -> str:
+def _fold(letter: str) -> str:
     small = letter.lower()
     return small if len(small) == 1 else letter
 
@@ -98,7 +98,7 @@ def _fits(found: str, form: str, case: Case) -> bool:
     return form == form.lower() or (found.isupper() and not form.isupper())
 
 
-def bounded(text: str, start: int, end: int) -> bool:
+def is_bounded(text: str, start: int, end: int) -> bool:
     """Return whether ``text[start:end]`` is cut off from what stands beside it.
 
     In scripts with spaces it starts and ends where a word does; in Hangul a word starts with it, and only
@@ -106,14 +106,14 @@ def bounded(text: str, start: int, end: int) -> bool:
     """
     first, last = text[start], text[end - 1]
     before, after = text[start - 1 : start], text[end : end + 1]
-    if before and _joined(before, first):
+    if before and _is_joined(before, first):
         return False
     if after and _HANGUL.match(last) and _HANGUL.match(after):
         return _HANGUL_END.match(text, end) is not None
-    return not (after and _joined(last, after))
+    return not (after and _is_joined(last, after))
 
 
-def _joined(one: str, other: str) -> bool:
+def _is_joined(one: str, other: str) -> bool:
     """Return whether two characters can be parts of one word."""
     if _FREE.match(one) or _FREE.match(other):
         return False

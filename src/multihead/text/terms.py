@@ -80,7 +80,7 @@ class Glossary:
             UserError: as the class does; a file that is missing, unreadable or empty; a line with an empty
                 term, too many columns or an unknown rule of case.
         """
-        terms = list(_parsed(read_lines(str(path), encoding), str(path)))
+        terms = list(_parse(read_lines(str(path), encoding), str(path)))
         if not terms:
             raise UserError("no terms", place=str(path), remedy="Write source, tab, target on a line.")
         return cls(terms)
@@ -89,7 +89,7 @@ class Glossary:
         """Return the terms in a text in order: leftmost and longest first, none inside another."""
         return [TermMatch(start, end, self._found[number]) for start, end, number in self._matcher.find(text)]
 
-    def placed(self, matches: Sequence[TermMatch], translation: str) -> list[tuple[int, int] | None]:
+    def term_places(self, matches: Sequence[TermMatch], translation: str) -> list[tuple[int, int] | None]:
         """Return the place of each match's term in a translation, ``translation[start:end]``, or None.
 
         Each form in the translation counts for one match.
@@ -106,11 +106,11 @@ class Glossary:
 
     def missing(self, matches: Sequence[TermMatch], translation: str) -> list[Term]:
         """Return the terms matched in a source that its translation has not, once for each match too many."""
-        places = self.placed(matches, translation)
+        places = self.term_places(matches, translation)
         return [match.term for match, place in zip(matches, places, strict=True) if place is None]
 
 
-def _parsed(lines: Iterator[str], path: str) -> Iterator[Term]:
+def _parse(lines: Iterator[str], path: str) -> Iterator[Term]:
     columns: tuple[str, ...] = ()
     for number, row in rows_of(lines, path):
         place = f"{path}:{number}"

@@ -15,7 +15,7 @@ from multihead.errors import UserError
 from multihead.system import disk
 from multihead.system.safe_parsing import parse_json
 from multihead.text import tokenizer_limits
-from multihead.text.symbols import is_symbol, reserved
+from multihead.text.symbols import is_symbol, reserved_symbols
 
 PAD, UNKNOWN, BEGIN, END = "<pad>", "<unk>", "<s>", "</s>"
 SPECIAL_TOKENS = (PAD, UNKNOWN, BEGIN, END)
@@ -73,7 +73,9 @@ class Tokenizer:
         self.eos_id = _special_id(vocabulary, END, place)
         self._skipped = {self.pad_id, self.bos_id, self.eos_id}
         added = library.get_added_tokens_decoder().values()
-        self.symbols = reserved(self.content) if any(is_symbol(token.content) for token in added) else {}
+        self.symbols = (
+            reserved_symbols(self.content) if any(is_symbol(token.content) for token in added) else {}
+        )
         self.special_ids = frozenset({self.unk_id, *self._skipped, *self.symbols.values()})
         marks = (mark for mark in _WORD_MARKS if any(piece.startswith(mark) for piece in self._pieces))
         self._word_mark = next(marks, "")
@@ -118,7 +120,7 @@ class Tokenizer:
             raise UserError(f"not a tokenizer ({error})", place=place, remedy=remedy) from None
         return cls(library, place=place)
 
-    def lowercased(self) -> Self:
+    def with_lowercasing(self) -> Self:
         """Return the tokenizer with lower-casing in its normaliser; itself if it has that already."""
         if self.normalize("A") == "a":
             return self
@@ -141,20 +143,20 @@ class Tokenizer:
 
     def normalize(self, text: str) -> str:
         """Return the normalised text, as it is segmented."""
-        normal = self._normalized(text)
+        normal = self._normalize(text)
         return normal.removeprefix(" ") if self.symbols else normal
 
-    def _normalized(self, text: str) -> str:
+    def _normalize(self, text: str) -> str:
         normalizer = self._library.normalizer
         return normalizer.normalize_str(text) if normalizer else text
 
     def encode(self, text: str) -> list[int]:
         """Return the token ids of a text, without begin and end tokens."""
-        return _guarded(lambda: list(self._library.encode(text, add_special_tokens=False).ids))
+        return _guard(lambda: list(self._library.encode(text, add_special_tokens=False).ids))
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return ``encode`` of each text, computed on all cores."""
-        found = _guarded(lambda: self._library.encode_batch_fast(list(texts), add_special_tokens=False))
+        found = _guard(lambda: self._library.encode_batch_fast(list(texts), add_special_tokens=False))
         return [encoding.ids for encoding in found]
 
     def pieces(self, text: str) -> list[Piece]:
@@ -162,7 +164,7 @@ class Tokenizer:
 
         All byte tokens of a character have the offsets of that character.
         """
-        found = _guarded(lambda: self._library.encode(text, add_special_tokens=False))
+        found = _guard(lambda: self._library.encode(text, add_special_tokens=False))
         placed = []
         for number, piece, (start, end) in zip(found.ids, found.tokens, found.offsets, strict=True):
             spaces = len(text[start:end]) - len(text[start:end].lstrip(" ▁"))
@@ -183,7 +185,7 @@ class Tokenizer:
             if number not in self._skipped
         ]
         decoder = self._library.decoder
-        return _guarded(lambda: str(decoder.decode(pieces))) if decoder else " ".join(pieces)
+        return _guard(lambda: str(decoder.decode(pieces))) if decoder else " ".join(pieces)
 
     def decode_batch(self, batch: Iterable[Iterable[int]]) -> list[str]:
         """Return ``decode`` of each sequence."""
@@ -213,7 +215,7 @@ class Tokenizer:
     def words(self, text: str) -> list[str]:
         """Return the normalised text split into words by the pre-tokenizer."""
         pre_tokenizer = self._library.pre_tokenizer
-        text = self._normalized(text)
+        text = self._normalize(text)
         return [word for word, _ in pre_tokenizer.pre_tokenize_str(text)] if pre_tokenizer else [text]
 
 
@@ -226,7 +228,7 @@ def _special_id(vocabulary: dict[str, int], token: str, place: str) -> int:
     raise UserError(f"no token {' or '.join(_ALIASES[token])}", place=place, remedy=remedy)
 
 
-def _guarded(call: Callable[[], T]) -> T:
+def _guard(call: Callable[[], T]) -> T:
     """Call the library; turn its failures into ``UserError``."""
     try:
         return call()

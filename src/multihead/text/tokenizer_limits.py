@@ -143,7 +143,7 @@ def _cut(step: Component) -> int:
     return 1
 
 
-def _fixed(step: Component) -> int:
+def _fix(step: Component) -> int:
     if not 0 < step.get("length", 5) <= MAX_PIECE:
         raise ValueError(f"length is not between 1 and {MAX_PIECE:,}")
     return 1
@@ -213,7 +213,7 @@ _KNOWN: Mapping[str, Mapping[str, Growth]] = {
     "pre_tokenizer": {
         **dict.fromkeys(("Whitespace", "WhitespaceSplit", "Punctuation", "Digits"), _PLAIN),
         **dict.fromkeys(("BertPreTokenizer", "CharDelimiterSplit", "UnicodeScripts"), _PLAIN),
-        **{"Metaspace": _text("replacement"), "ByteLevel": _times(2), "Split": _split, "FixedLength": _fixed},
+        **{"Metaspace": _text("replacement"), "ByteLevel": _times(2), "Split": _split, "FixedLength": _fix},
     },
     "decoder": {
         **dict.fromkeys(("ByteFallback", "Fuse", "ByteLevel"), _PLAIN),

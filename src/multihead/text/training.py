@@ -20,7 +20,7 @@ from multihead.text.pieces import (
     script_pre_tokenizer,
     whitespace_pre_tokenizer,
 )
-from multihead.text.symbols import SPACE, chosen
+from multihead.text.symbols import SPACE, choose_symbols
 from multihead.text.tokenizer import SPECIAL_TOKENS, UNKNOWN, Tokenizer
 from multihead.text.unigram import unigram_scores
 
@@ -42,7 +42,7 @@ def train(texts: Iterable[str], settings: TokenizerSettings, lowercase: bool = F
     Raises:
         UserError: no text, a vocabulary size too small for the characters of the text, or an unknown symbol.
     """
-    reserved = chosen(settings.symbols)
+    reserved = choose_symbols(settings.symbols)
     normal = normalizer(lowercase, settings.apostrophe)
     lines = [line for text in texts if (line := normal.normalize_str(text))]
     if not lines:
@@ -130,7 +130,7 @@ def _words(text: _Text) -> Library:
     return _whole(text, script_pre_tokenizer(text.settings.split_digits, runs=False))
 
 
-def _spaced(text: _Text) -> Library:
+def _space(text: _Text) -> Library:
     """White-space tokens, for text that another tokenizer has split."""
     if text.settings.split_digits:
         fact = 'kind "spaced" does not split words'
@@ -159,5 +159,5 @@ _KINDS: Mapping[str, Callable[[_Text], Library]] = {
     "wordpiece": _wordpiece,
     "chars": _chars,
     "words": _words,
-    "spaced": _spaced,
+    "spaced": _space,
 }

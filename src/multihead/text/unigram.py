@@ -39,7 +39,7 @@ def unigram_scores(
     while True:
         for _ in range(_PASSES):
             counts = _viterbi_counts(words, scores)
-            scores = _estimated(counts, scores)
+            scores = _estimate(counts, scores)
         if len(scores) <= size:
             return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
         # Loss of log-likelihood without the piece: its count times the cost of the next best segmentation.
@@ -65,7 +65,7 @@ def _viterbi_counts(words: Mapping[str, int], scores: Scores) -> Counter[str]:
     return counts
 
 
-def _estimated(counts: Mapping[str, int], scores: Scores) -> Scores:
+def _estimate(counts: Mapping[str, int], scores: Scores) -> Scores:
     """Return log-probabilities from relative frequencies, rounded to be the same on every machine."""
     total = sum(max(counts[piece], _UNUSED) for piece in scores)
     return {piece: round(math.log(max(counts[piece], _UNUSED) / total), 6) for piece in scores}

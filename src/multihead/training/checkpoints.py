@@ -12,7 +12,7 @@ from typing import NamedTuple
 from multihead.errors import UserError
 from multihead.recipe.settings import ValidationSchedule
 from multihead.run import Run
-from multihead.run.checkpoints import BEST, SCHEDULED, numbered
+from multihead.run.checkpoints import BEST, SCHEDULED, checkpoint_name
 from multihead.run.model_file import check_names
 from multihead.run.sanity_checks import check_numbers
 from multihead.training.extension import EARLIER
@@ -76,7 +76,7 @@ class ScheduledCheckpoints:
                 f"{PATIENCE}: {self.validation.metric} has not improved on {progress.best:.4g} "
                 f"(step {progress.best_step}) in {patience} validations"
             )
-        self.run.save_tensors(numbered(SCHEDULED, step), weights, {"step": step})
+        self.run.save_tensors(checkpoint_name(SCHEDULED, step), weights, {"step": step})
         # One more than is averaged, in case the newest state turns out to be unreadable.
         progress.scheduled = [*progress.scheduled, step][-self.averaged - 1 :]
         return better
@@ -92,7 +92,7 @@ class ScheduledCheckpoints:
 
     def clear(self, progress: TrainingProgress) -> None:
         """Remove the checkpoints that ``progress`` does not list. Call it only after saving ``progress``."""
-        listed = {numbered(SCHEDULED, step) for step in progress.scheduled}
+        listed = {checkpoint_name(SCHEDULED, step) for step in progress.scheduled}
         for name in self.run.checkpoints():
             if name.startswith(SCHEDULED) and name not in listed:
                 self.run.remove(name)
@@ -109,7 +109,7 @@ class ScheduledCheckpoints:
             like: weights of the same names and shapes.
             buffers: names of those that are no parameters.
         """
-        scheduled = [numbered(SCHEDULED, step) for step in progress.scheduled[-self.averaged :]]
+        scheduled = [checkpoint_name(SCHEDULED, step) for step in progress.scheduled[-self.averaged :]]
         names = [*([BEST] if progress.best is not None else []), *scheduled]
         names += [EARLIER] if EARLIER in self.run.checkpoints() else []
         damaged = [name for name in names if not self._is_whole(name, like, progress, buffers)]

@@ -104,7 +104,7 @@ class CudaGraphUpdater(Updater):
         with torch.cuda.stream(self._stream):
             self._set_totals(totals)
             for number, batch in enumerate(batches):
-                with self.seeded(step, number):
+                with self.seed_micro_batch(step, number):
                     self._add(batch, step)
             self._apply()
             counts = {name: totals[per] for name, per in self._per.items()}
@@ -150,14 +150,14 @@ class CudaGraphUpdater(Updater):
         if shape in self._captured:
             captured = self._captured[shape]
             for target, tensor in zip(captured.batch.tensors(), batch.tensors(), strict=True):
-                target.copy_(_pinned(tensor), non_blocking=True)
+                target.copy_(_pin(tensor), non_blocking=True)
             captured.graph.replay()
             return
         self._seen.add(shape)
-        self._compute(batch.mapped(lambda t: _pinned(t).to(self.device, non_blocking=True)), step)
+        self._compute(batch.map_tensors(lambda t: _pin(t).to(self.device, non_blocking=True)), step)
 
     def _capture(self, batch: Batch, step: int) -> _CapturedPass:
-        inputs = batch.mapped(lambda tensor: torch.empty_like(tensor, device=self.device))
+        inputs = batch.map_tensors(lambda tensor: torch.empty_like(tensor, device=self.device))
         graph = torch.cuda.CUDAGraph()
         with _capturing(graph, self._memory):
             self._compute(inputs, step)
@@ -232,5 +232,5 @@ def _capturing(graph: torch.cuda.CUDAGraph, memory: Any) -> Iterator[None]:
     graph.capture_end()
 
 
-def _pinned(tensor: Tensor) -> Tensor:
+def _pin(tensor: Tensor) -> Tensor:
     return tensor if tensor.is_pinned() or tensor.is_cuda else tensor.pin_memory()

@@ -30,7 +30,7 @@ def needed(model: nn.Module, settings: OptimisationSettings) -> int:
     return total
 
 
-def taken(folder: Path) -> int:
+def bytes_taken(folder: Path) -> int:
     """Return the bytes of the files that a run folder has already."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
@@ -47,7 +47,7 @@ def check(folder: Path, model: nn.Module, settings: OptimisationSettings) -> Non
     Raises:
         UserError: with the room that is needed and the room that is free.
     """
-    wanted, room = needed(model, settings) - taken(folder), free(folder)
+    wanted, room = needed(model, settings) - bytes_taken(folder), free(folder)
     if wanted > room:
         raise UserError(
             f"the checkpoints take up to {megabytes(wanted)}, but {megabytes(room)} are free",

@@ -10,7 +10,7 @@ from typing import Any
 from multihead.errors import UserError
 from multihead.recipe.settings import OptimisationSettings
 from multihead.run import Run, tensors
-from multihead.run.checkpoints import BEST, SCHEDULED, STATE, numbered
+from multihead.run.checkpoints import BEST, SCHEDULED, STATE, checkpoint_name
 from multihead.run.names import WEIGHTS
 from multihead.training.ending import BOUND, TIME, TIME_UP
 from multihead.training.progress import TrainingProgress
@@ -44,7 +44,7 @@ def go_back(run: Run, before: OptimisationSettings, now: OptimisationSettings) -
         return False
     _refuse_the_same_end(run, why, before, now)
     step = meta["cooldown"][0] if meta["ending"] else meta["step"]
-    state = numbered(STATE, step)
+    state = checkpoint_name(STATE, step)
     if not run.path_of(state).exists():
         fact = f"the state before its cool-down, after step {step:,}, is not there"
         raise UserError(fact, place=str(run.folder), remedy=INIT)
@@ -60,7 +60,7 @@ def reopen(run: Run, progress: TrainingProgress) -> None:
     progress.cooldown, progress.ending, progress.stopped = (0, 0), "", ""
     progress.without_gain, progress.gain_step = 0, progress.step
     there = set(run.checkpoints())
-    progress.scheduled = [step for step in progress.scheduled if numbered(SCHEDULED, step) in there]
+    progress.scheduled = [step for step in progress.scheduled if checkpoint_name(SCHEDULED, step) in there]
     if BEST not in there or run.load_tensors(BEST)[1].get("step") != progress.best_step:
         progress.best, progress.best_step, progress.best_loss = None, 0, None
 

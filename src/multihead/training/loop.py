@@ -31,7 +31,7 @@ from multihead.training.interrupt import Abandoned, Interrupt, interruptible
 from multihead.training.metrics import IntervalMetrics
 from multihead.training.model_selection import Weights
 from multihead.training.outcome import Observer, Outcome, Validation
-from multihead.training.prefetch import prefetched
+from multihead.training.prefetch import prefetch
 from multihead.training.progress import TrainingProgress
 from multihead.training.recovery import Recovery
 from multihead.training.schedules import staged_rate
@@ -127,7 +127,7 @@ class Training:
         self.model.train()
         stream = self._stream(self.progress.position)
         own = self.shards.of(stream)
-        with interruptible() as self._interrupt, prefetched(own, self._device) as batches:
+        with interruptible() as self._interrupt, prefetch(own, self._device) as batches:
             try:
                 return self._fit(self._interrupt, batches, stream)
             except Abandoned:
@@ -141,7 +141,7 @@ class Training:
             self._checkpoint()
             self._plan_ending()
         while not self.done:
-            with self._timed():
+            with self._time():
                 group = list(islice(batches, len(self.shards.own)))
                 if not self.shards.ready([batch for batch, _ in group], stop=interrupt.requested):
                     break
@@ -191,11 +191,11 @@ class Training:
 
     def _synchronize(self) -> None:
         """Wait for pending updates: only those with finite gradients are logged and saved."""
-        with self._timed():
+        with self._time():
             self.progress.unlogged.add_finished(self.recovery.synchronize())
 
     @contextmanager
-    def _timed(self) -> Iterator[None]:
+    def _time(self) -> Iterator[None]:
         """Count the time inside the block as training time."""
         began = time.monotonic()
         yield
@@ -254,14 +254,14 @@ class Training:
         began = self.limit.clock()
         with self.state.whole() as model:
             if self.shards.world == 1:
-                found = self._validated(model)
+                found = self._validate_model(model)
             else:
-                found = Validation(**parallel.from_first(lambda: asdict(self._validated(model))))
+                found = Validation(**parallel.from_first(lambda: asdict(self._validate_model(model))))
                 self.shards.agree()
         self.limit.validation = self.limit.clock() - began
         return found
 
-    def _validated(self, model: nn.Module) -> Validation:
+    def _validate_model(self, model: nn.Module) -> Validation:
         model.eval()
         # Several processes stop together, after the update that follows.
         abandoning = self._interrupt.abandoning() if self.shards.world == 1 else nullcontext()
@@ -288,4 +288,4 @@ class Training:
         return Outcome("finished", self.progress, chosen, metrics)
 
     def _select(self, model: nn.Module, average: Weights | None) -> tuple[str, dict[str, float]]:
-        return self.final.select(model, average, self.progress, lambda: self._validated(model).metrics)
+        return self.final.select(model, average, self.progress, lambda: self._validate_model(model).metrics)

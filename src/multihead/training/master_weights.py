@@ -51,7 +51,7 @@ class MasterWeights:
 
     def loss(self, batch: Batch, step: int) -> Loss:
         """Return the model's loss, computed with the copies."""
-        with self._substituted():
+        with self._substitute():
             return self._loss(batch, step)
 
     def add_gradient(self, objective: Tensor) -> None:
@@ -61,7 +61,7 @@ class MasterWeights:
         torch._foreach_add_(self._gradients, self._received)
 
     @contextmanager
-    def _substituted(self) -> Iterator[None]:
+    def _substitute(self) -> Iterator[None]:
         """Substitute the copies for the model's weights inside the block.
 
         ``torch.func.functional_call`` would leave a copy behind in a module that the model contains twice.

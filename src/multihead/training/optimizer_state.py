@@ -93,7 +93,7 @@ class OptimizerState:
         if description is None:
             described = self._without_description(own, parameters)
         else:
-            described = self._checked(description, own)
+            described = self._check(description, own)
             self.optimizer.state.clear()
         for name, value in {**own, **described.values}.items():
             entry, _, parameter = name.removeprefix(PREFIX).partition(".")
@@ -142,7 +142,7 @@ class OptimizerState:
         on_cpu = entry == "step" and not (group.get("fused") or group.get("capturable"))
         return torch.device("cpu") if on_cpu else parameter.device
 
-    def _checked(self, found: Any, own: Mapping[str, Tensor]) -> _Description:
+    def _check(self, found: Any, own: Mapping[str, Tensor]) -> _Description:
         try:
             described = _Description.model_validate(found)
         except ValidationError as error:

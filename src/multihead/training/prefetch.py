@@ -32,7 +32,7 @@ class _Sharded(IterableDataset[Item]):
 
 
 @contextmanager
-def prefetched(stream: Stream[Batch], device: torch.device) -> Iterator[Iterator[Item]]:
+def prefetch(stream: Stream[Batch], device: torch.device) -> Iterator[Iterator[Item]]:
     """Yield an iterator over the stream's batches and positions, prefetched for a GPU.
 
     On a CPU nothing is prefetched, because the model's matrix products use every core.
@@ -40,7 +40,7 @@ def prefetched(stream: Stream[Batch], device: torch.device) -> Iterator[Iterator
     if device.type != "cuda" or "fork" not in get_all_start_methods():
         yield iter(stream)
         return
-    stream.planned(stream.position.epoch)  # once, before the workers fork
+    stream.cached_plan(stream.position.epoch)  # once, before the workers fork
     workers = max(1, min(MAX_WORKERS, usable_cores() - 1))
     loader = DataLoader(
         _Sharded(stream),

@@ -58,7 +58,7 @@ class Recovery:
                 memory for a single example.
         """
         position, count = self.state.progress.position, self.settings.accumulate
-        self._examples[step] = lambda: _named(stream, position, count)
+        self._examples[step] = lambda: _name(stream, position, count)
         self._examples.pop(step - REMEMBERED, None)
         while True:
             try:
@@ -115,7 +115,7 @@ class Recovery:
         found = []
         with torch.no_grad(), hardware.autocast(self.updater.device, self.updater.dtype):
             for row, part in enumerate(split(batch, count)):
-                with self.updater.seeded(step, number):
+                with self.updater.seed_micro_batch(step, number):
                     loss = self.updater.loss(part.to(self.updater.device), step)
                 if not all(math.isfinite(float(term.sum)) for term in loss.values() if term.weight):
                     found.append(row)
@@ -167,12 +167,12 @@ def _diverged(error: NotFiniteUpdateError, names: list[str]) -> UserError:
     return UserError(f"{error.fact}{batch}", remedy=remedy if names else error.remedy)
 
 
-def _named(stream: Stream[Batch], position: StreamPosition, count: int) -> list[list[str]]:
+def _name(stream: Stream[Batch], position: StreamPosition, count: int) -> list[list[str]]:
     """Return the names of the examples of each of the ``count`` batches from a position on."""
     found: list[list[str]] = []
     epoch, first = position.epoch, position.batch
     while len(found) < count:
-        plan = stream.planned(epoch)
+        plan = stream.cached_plan(epoch)
         found += [
             stream.names(indices) for indices in itertools.islice(plan, first, first + count - len(found))
         ]

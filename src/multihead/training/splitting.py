@@ -35,4 +35,4 @@ def _rows(batch: Batch, first: int, end: int) -> Batch:
     def cut(tensor: Tensor) -> Tensor:
         return tensor[first:end]
 
-    return batch.mapped(cut)
+    return batch.map_tensors(cut)

@@ -92,9 +92,9 @@ class TrainingState:
         tensors |= self._optimizer_state.tensors()
         if self.ema:
             tensors |= {EMA + name: weight for name, weight in self.ema.weights.items()}
-        return tensors, self._described()
+        return tensors, self._describe()
 
-    def _described(self) -> dict[str, Any]:
+    def _describe(self) -> dict[str, Any]:
         described = {COMPUTATION: self.computation, OPTIMIZER: self._optimizer_state.description()}
         return {**self.progress.to_dict(), **described}
 

@@ -60,7 +60,7 @@ def _refuse_hidden(model: nn.Module) -> None:
     known = {id(parameter) for parameter in model.parameters()}
     for prefix, part in model.named_modules():
         for name, value in vars(part).items():
-            for found in _trained(value) if name not in _INTERNAL else ():
+            for found in _trainable_parameters(value) if name not in _INTERNAL else ():
                 if id(found) not in known:
                     where = f"{prefix}.{name}".removeprefix(".")
                     raise UserError(
@@ -75,7 +75,7 @@ def _refuse_hidden(model: nn.Module) -> None:
 _INTERNAL = frozenset(vars(nn.Module()))
 
 
-def _trained(value: Any, depth: int = 0) -> Iterator[Tensor]:
+def _trainable_parameters(value: Any, depth: int = 0) -> Iterator[Tensor]:
     """Yield the parameters that a plain container holds, with those of its modules."""
     if isinstance(value, nn.Module):
         yield from (parameter for parameter in value.parameters() if parameter.requires_grad)
@@ -83,7 +83,7 @@ def _trained(value: Any, depth: int = 0) -> Iterator[Tensor]:
         yield from (value,) if value.requires_grad else ()
     elif depth < _DEEPEST and isinstance(value, list | tuple | deque | Mapping):
         for one in value.values() if isinstance(value, Mapping) else value:
-            yield from _trained(one, depth + 1)
+            yield from _trainable_parameters(one, depth + 1)
 
 
 def _refuse_overlaps(model: nn.Module) -> None:

@@ -77,7 +77,7 @@ class Unsaved:
         changed = []
         for name, value in now.items():
             first = self._first.get(name)
-            if first is None or _kept(first, value):
+            if first is None or _is_kept(first, value):
                 continue
             if name in self._late and isinstance(value, Tensor) and value.shape != first.shape:
                 self._first[name] = _UNKNOWN  # of the batch's size: a record of the last forward pass
@@ -98,7 +98,7 @@ def refuse_drawn(model: nn.Module, again: nn.Module) -> None:
     """
     other = values(again)
     for name, value in values(model).items():
-        if not _kept(value, other.get(name)):
+        if not _is_kept(value, other.get(name)):
             raise UserError(
                 f"{name} of the model is drawn at random, and no checkpoint holds it: the trained model "
                 "would have other numbers",
@@ -161,16 +161,16 @@ def _copy(value: Any, saved: set[int], depth: int = 0) -> Any:
     return _UNKNOWN
 
 
-def _kept(old: Any, new: Any) -> bool:
+def _is_kept(old: Any, new: Any) -> bool:
     """Return True if a value is the same, or has grown as a cache does."""
     if old is _UNKNOWN or new is _UNKNOWN:
         return True
     if isinstance(old, Tensor | np.ndarray):
         return isinstance(new, type(old)) and _same_array(torch.as_tensor(old), torch.as_tensor(new))
     if isinstance(old, list):
-        return isinstance(new, list) and len(new) >= len(old) and all(map(_kept, old, new))
+        return isinstance(new, list) and len(new) >= len(old) and all(map(_is_kept, old, new))
     if isinstance(old, dict):
-        return isinstance(new, dict) and all(key in new and _kept(old[key], new[key]) for key in old)
+        return isinstance(new, dict) and all(key in new and _is_kept(old[key], new[key]) for key in old)
     return bool(old == new) or (old != old and new != new)  # NaN
 
 

@@ -72,7 +72,7 @@ class Updater:
         sums: dict[str, Tensor] = {}
         counts: dict[str, int] = {}
         for number, batch in enumerate(batches):
-            with self.ordered(), self.seeded(step, number):
+            with self.ordered(), self.seed_micro_batch(step, number):
                 terms = self.add_parts(batch, step, totals)
             for name, (value, per) in terms.items():
                 sums[name] = sums.get(name, 0) + value
@@ -101,7 +101,7 @@ class Updater:
 
     # --- the parts of an update -----------------------------------------------------------------------
 
-    def seeded(self, step: int, number: int) -> AbstractContextManager[None]:
+    def seed_micro_batch(self, step: int, number: int) -> AbstractContextManager[None]:
         """Seed everything random in a micro-batch from (seed, step, number)."""
         return randomness.at(self.settings.seed, "update", step, number)
 

@@ -12,7 +12,7 @@ from multihead.workflows.resolve_corpora import named_corpora, resolve_corpora, 
 from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.train import default_folder
 from multihead.workflows.train import train as train_recipe
-from multihead.workflows.trial import settled
+from multihead.workflows.trial import settle_alternative
 
 Files = str | Path | Sequence[str | Path]
 
@@ -71,7 +71,7 @@ def train(
         file=sys.stdout, quiet=quiet, markup=False, highlight=False, emoji=False, soft_wrap=True
     )
     with ProgressDisplay(console) as display:
-        made = settled(made, folder, display)
+        made = settle_alternative(made, folder, display)
         outcome = train_recipe(made, folder, display, init=init_folder, longer=longer)
     if outcome.status == "interrupted":
         raise KeyboardInterrupt(f"after step {outcome.progress.step:,}; the same call resumes")

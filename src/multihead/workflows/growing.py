@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from torch import Tensor
 
 
-def grown(
+def grow_weights(
     trained: Mapping[str, Tensor], fresh: Mapping[str, Tensor], old: int, new: int
 ) -> dict[str, Tensor]:
     """Return the trained weights, extended by the fresh model's rows for new tokens.

@@ -9,7 +9,7 @@ from multihead.errors import UserError
 from multihead.run import Run, files
 from multihead.run.lock import NAME as LOCK
 from multihead.run.names import RECIPE
-from multihead.system.addresses import opened, said
+from multihead.system.addresses import error_message, open_address
 
 CHECK = ".multihead-mirror"
 """Written and removed once, to find out before the training whether the address can be written to."""
@@ -31,14 +31,14 @@ class Mirror:
 
     def __init__(self, address: str, folder: Path) -> None:
         self.address, self.folder = address, folder
-        self._files, self._root = opened(address)
+        self._files, self._root = open_address(address)
         self._copied: dict[str, tuple[int, int]] = {}
         try:
             self._files.makedirs(self._root, exist_ok=True)
             self._files.pipe_file(self._path(CHECK), b"")
             self._files.rm_file(self._path(CHECK))
         except Exception as error:
-            fact = f"cannot be written to ({said(error)})"
+            fact = f"cannot be written to ({error_message(error)})"
             remedy = "Check the address and its access rights."
             raise UserError(fact, place=address, remedy=remedy) from error
 
@@ -71,7 +71,7 @@ class Mirror:
         except UserError:
             raise
         except Exception as error:
-            fact = f"the run there cannot be read ({said(error)})"
+            fact = f"the run there cannot be read ({error_message(error)})"
             raise UserError(
                 fact, place=self.address, remedy="Try again, or train without --mirror."
             ) from error
@@ -89,7 +89,9 @@ class Mirror:
         try:
             self._push()
         except Exception as error:
-            LOG.warning("%s: not copied (%s); the next validation tries again", self.address, said(error))
+            LOG.warning(
+                "%s: not copied (%s); the next validation tries again", self.address, error_message(error)
+            )
 
     def _push(self) -> None:
         here = {

@@ -14,7 +14,7 @@ from multihead.system import randomness
 from multihead.training.trainability import refuse_unfit
 from multihead.training.unsaved_state import refuse_drawn
 from multihead.workflows import model_size
-from multihead.workflows.growing import grown
+from multihead.workflows.growing import grow_weights
 
 
 def new_model(recipe: Recipe[Settings], device: torch.device, init_run: Run | None = None) -> nn.Module:
@@ -37,7 +37,7 @@ def new_model(recipe: Recipe[Settings], device: torch.device, init_run: Run | No
             trained = {**model.state_dict(), **model.taken_from(trained)}  # type: ignore[operator]
         sizes = [getattr(of.model, "target_vocab", 0) for of in (init_run.recipe, recipe)]
         if sizes[0] < sizes[1]:  # the same tokenizer, with more reserved symbols
-            trained = grown(trained, model.state_dict(), *sizes)
+            trained = grow_weights(trained, model.state_dict(), *sizes)
         there, here = (_shapes(weights) for weights in (trained, model.state_dict()))
         if there != here:
             name = next(name for name in {**there, **here} if there.get(name) != here.get(name))

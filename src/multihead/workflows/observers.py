@@ -43,7 +43,7 @@ class TensorBoard:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.with_name(f"{folder.name}.tensorboard")
-        self._make: Any = _imported("torch.utils.tensorboard", "tensorboard").SummaryWriter
+        self._make: Any = _import_module("torch.utils.tensorboard", "tensorboard").SummaryWriter
         self._writer: Any = None
 
     def start(self, settings: Mapping[str, object], step: int) -> None:
@@ -68,7 +68,7 @@ class MLflow:
     """Logs a run of MLflow where its own settings say (``MLFLOW_TRACKING_URI``)."""
 
     def __init__(self, folder: Path) -> None:
-        self._name, self._library = folder.name, _imported("mlflow", "mlflow-skinny")
+        self._name, self._library = folder.name, _import_module("mlflow", "mlflow-skinny")
 
     def start(self, settings: Mapping[str, object], step: int) -> None:
         """See :class:`Recorder`."""
@@ -90,7 +90,7 @@ class WeightsAndBiases:
     """Logs a run of Weights & Biases; offline where its own settings say (``WANDB_MODE=offline``)."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder, self._library = folder, _imported("wandb", "wandb")
+        self._folder, self._library = folder, _import_module("wandb", "wandb")
         self._run: Any = None
 
     def start(self, settings: Mapping[str, object], step: int) -> None:
@@ -129,7 +129,7 @@ def recorders(names: Sequence[str], folder: Path) -> list[Recorder]:
     return [RECORDERS[name](folder) for name in dict.fromkeys(names)]
 
 
-def _imported(module: str, package: str) -> Any:
+def _import_module(module: str, package: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:

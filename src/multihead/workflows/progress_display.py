@@ -14,7 +14,7 @@ from rich.text import Text
 
 from multihead.recipe import Recipe, tasks
 from multihead.recipe.settings import Settings
-from multihead.recipe.values import spelled
+from multihead.recipe.values import spell_value
 from multihead.system import plugins
 from multihead.system.terminal import escape_unprintable
 
@@ -85,7 +85,7 @@ class ProgressDisplay:
         if device.type == "cpu":
             threads = importlib.import_module("torch").get_num_threads()
             machine += f", {threads} thread{'s' if threads > 1 else ''}"
-        self.console.print(f"{plugins.shown(recipe.kind)}: {size:,} parameters, on {machine}")
+        self.console.print(f"{plugins.display_name(recipe.kind)}: {size:,} parameters, on {machine}")
         self.began = step
         if 0 < step < self._steps:
             of_all = "" if self._limited else f" of {self._steps:,}"
@@ -136,7 +136,9 @@ class ProgressDisplay:
 def reasons(recipe: Recipe[Settings]) -> list[str]:
     """Return a line for each setting that was chosen for the corpus, with its reason."""
     values = recipe.values()
-    return [f"{key} = {spelled(values[key])}: {why}" for key, why in recipe.reasons.items() if key in values]
+    return [
+        f"{key} = {spell_value(values[key])}: {why}" for key, why in recipe.reasons.items() if key in values
+    ]
 
 
 class _Bars(Progress):

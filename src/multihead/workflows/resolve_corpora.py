@@ -88,13 +88,13 @@ def _select(
     if init is not None:
         place = Run.open(init).fit_for("translation").folder / "recipe.toml"
         given = {"name": f"{recipes.load(place).name}-tuned", "training.horizon": 0, **given}
-        suggested = _suggested(recipes.load(place, given), given)
+        suggested = _suggest(recipes.load(place, given), given)
         duration = {key: suggested[key] for key in DURATION_KEYS} | _existing_duration(run)
         return recipes.load(place, {**duration, **given})
     first = recipes.from_toml("", overrides=given)
     recipes.refuse_contradictions(first)
     named = {"name": _name(corpora(first.data)), "model.tied": "all"}
-    settings = {**_suggested(first, given), **_existing_duration(run)}
+    settings = {**_suggest(first, given), **_existing_duration(run)}
     return recipes.from_toml("", overrides={**named, **settings, **given})
 
 
@@ -106,7 +106,7 @@ def _existing_duration(run: Path | None) -> dict[str, object]:
     return {key: values[key] for key in DURATION_KEYS}
 
 
-def _suggested(first: Recipe[Settings], given: Mapping[str, object]) -> Mapping[str, object]:
+def _suggest(first: Recipe[Settings], given: Mapping[str, object]) -> Mapping[str, object]:
     """Return suggested settings for one corpus with the pairs of all directions."""
     found = corpora(first.data)
     for corpus in found:

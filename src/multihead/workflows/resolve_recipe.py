@@ -23,7 +23,7 @@ from multihead.workflows.suggested_recipe import (
     Files,
     languages,
     refuse_standard_input,
-    suggested,
+    suggest_recipe,
 )
 
 DURATION_KEYS = ("training.steps", "training.warmup_steps", "validation.every")
@@ -71,7 +71,7 @@ def _select(
     own = name is not None  # the recipe of a run folder is not one that the user names
     named = {key: value for key, value in files.items() if value}
     if isinstance(kind := given.get("model.kind"), str):
-        given = {**given, "model.kind": model_kinds.named(kind)}
+        given = {**given, "model.kind": model_kinds.name_kind(kind)}
     given = _within_minutes(given)
     for source, target in (("source", "target"), ("valid_source", "valid_target")):
         if source in named:
@@ -103,7 +103,7 @@ def _select(
         return _fine_tuning(init / "recipe.toml", named, given, run)
     if isinstance(kind := given.get("model.kind"), str):
         _refuse_pairs(named, model_kinds.task(kind))
-    return suggested(named, given, _existing_duration(run))
+    return suggest_recipe(named, given, _existing_duration(run))
 
 
 def _refuse_pairs(named: Files, task: str) -> None:

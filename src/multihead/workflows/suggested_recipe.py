@@ -41,7 +41,9 @@ OF_THE_TARGET = ("tokenizer.target_kind", "tokenizer.target_vocab_size", "tokeni
 """Settings of a vocabulary of the target side."""
 
 
-def suggested(named: Files, given: Mapping[str, object], duration: Mapping[str, object]) -> Recipe[Settings]:
+def suggest_recipe(
+    named: Files, given: Mapping[str, object], duration: Mapping[str, object]
+) -> Recipe[Settings]:
     """Return a recipe of suggested settings, with an alternative where two choices are close.
 
     Args:
@@ -53,7 +55,7 @@ def suggested(named: Files, given: Mapping[str, object], duration: Mapping[str, 
         UserError: bad files; contradicting settings; a corpus from standard input.
     """
     overrides: dict[str, object] = {f"data.{key}": paths for key, paths in named.items()}
-    given = {**_implied(given), **given}
+    given = {**_imply(given), **given}
     first = recipes.from_toml("", overrides={**overrides, **given})
     if not first.tokenizer.joint and hasattr(first.model, "tied"):
         # Two vocabularies share no matrix, which is the default of one.
@@ -65,7 +67,7 @@ def suggested(named: Files, given: Mapping[str, object], duration: Mapping[str, 
     def recipe_of(found: Suggestion) -> Recipe[Settings]:
         fresh = _fresh(found.settings, first, given)
         named_after = {"name": _name(first.data), **languages(first.data)}
-        reserved = _reserved(first, given, fresh)
+        reserved = _reserve_symbols(first, given, fresh)
         values = {**overrides, **named_after, **fresh, **reserved, **duration, **given}
         reasons = {key: why for key, why in found.reasons.items() if key in fresh and key not in given}
         return replace(recipes.from_toml("", overrides=values), reasons=reasons)
@@ -79,7 +81,7 @@ def suggested(named: Files, given: Mapping[str, object], duration: Mapping[str, 
     return replace(chosen, alternative=recipe_of(suggest(corpus, close))) if close else chosen
 
 
-def _implied(given: Mapping[str, object]) -> dict[str, object]:
+def _imply(given: Mapping[str, object]) -> dict[str, object]:
     """Return two vocabularies where the user describes one for the target side."""
     named = [key for key in OF_THE_TARGET if given.get(key)]
     same = given.get("tokenizer.target_kind") == given.get("tokenizer.kind")
@@ -113,7 +115,7 @@ def _fresh(
     return fresh
 
 
-def _reserved(
+def _reserve_symbols(
     first: Recipe[Settings], given: Mapping[str, object], fresh: Mapping[str, object]
 ) -> dict[str, object]:
     """Return overrides that reserve the standard symbols and enlarge the vocabulary accordingly.

@@ -13,7 +13,7 @@ from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 from multihead.inspect.curves import draw_curves
 from multihead.inspect.report import AlignedSentence, training_page
-from multihead.recipe import Recipe, recipe_hash, refuse_at_once, resumed, with_horizon
+from multihead.recipe import Recipe, recipe_hash, refuse_at_once, resume_recipe, with_horizon
 from multihead.recipe.settings import OptimisationSettings, Settings
 from multihead.run import Run
 from multihead.run.environment import environment, file_hashes
@@ -126,7 +126,7 @@ def _train(
     observer.on_data([*task.summary, *_cautions(recipe, device)], task.tokens_per_epoch)
     run: Run = FollowingRun(folder)
     if parallel.first():
-        run, recipe = _opened(folder, task, precision, _weights_hash(init_run))
+        run, recipe = _open(folder, task, precision, _weights_hash(init_run))
     recipe = recipe_of_first(lambda: recipe)
     with run:
         longer = parallel.from_first(lambda: longer and go_back(run, before.training, recipe.training))
@@ -213,7 +213,7 @@ def _weights_hash(init_run: Run | None) -> str:
     return file_sha256(path) if path and path.is_file() else ""
 
 
-def _opened(folder: Path, task: TaskSetup, precision: str, init: str) -> tuple[Run, Recipe[Settings]]:
+def _open(folder: Path, task: TaskSetup, precision: str, init: str) -> tuple[Run, Recipe[Settings]]:
     """Return the locked run folder and the recipe to train by.
 
     The folder is new, or has the same settings, data and initial weights.
@@ -226,7 +226,7 @@ def _opened(folder: Path, task: TaskSetup, precision: str, init: str) -> tuple[R
         return Run.create(folder, recipe, task.tokenizers, found), recipe
     run = Run.open(folder).lock()
     try:
-        recipe = resumed(run.recipe, task.recipe, place=str(folder))
+        recipe = resume_recipe(run.recipe, task.recipe, place=str(folder))
         data = run.environment["data"]
         if init and data.get(INIT, init) != init:
             raise UserError(

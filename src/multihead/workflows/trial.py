@@ -17,7 +17,7 @@ from torch import nn
 from multihead.data.prepare import prepare
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
-from multihead.recipe.values import spelled
+from multihead.recipe.values import spell_value
 from multihead.run import Run
 from multihead.tasks.translation.lines import Translator
 from multihead.workflows.train import TrainObserver, train
@@ -32,7 +32,7 @@ CHOSEN_BY = ("tokenizer.kind", "tokenizer.target_kind", "tokenizer.joint")
 """Settings in which the recipes may differ by choice; others follow from them."""
 
 
-def settled(recipe: Recipe[Settings], folder: Path, observer: TrainObserver) -> Recipe[Settings]:
+def settle_alternative(recipe: Recipe[Settings], folder: Path, observer: TrainObserver) -> Recipe[Settings]:
     """Return the recipe, or its alternative if that is better for the corpus.
 
     A run that exists keeps its choice. Trials are kept beside the run's folder until both have ended, so the
@@ -53,7 +53,7 @@ def settled(recipe: Recipe[Settings], folder: Path, observer: TrainObserver) -> 
     if Run.exists(folder):
         return other if _choice(Run.open(folder).recipe) == _choice(other) else recipe
     work = folder.with_name(f"{folder.name}.trial")
-    found = [_judged(one, work / str(number), recipe, observer) for number, one in enumerate((recipe, other))]
+    found = [_judge(one, work / str(number), recipe, observer) for number, one in enumerate((recipe, other))]
     better = min(range(2), key=found.__getitem__)
     shutil.rmtree(work)
     chosen = (recipe, other)[better]
@@ -67,7 +67,7 @@ def typed_differences(recipe: Recipe[Settings]) -> str:
     """Return the choices of the alternative, as they are typed: ``tokenizer.joint false``."""
     assert recipe.alternative is not None
     own, others = _choice(recipe), _choice(recipe.alternative)
-    return ", ".join(f"{key} {spelled(others[key])}" for key in CHOSEN_BY if own[key] != others[key])
+    return ", ".join(f"{key} {spell_value(others[key])}" for key in CHOSEN_BY if own[key] != others[key])
 
 
 def _choice(recipe: Recipe[Settings]) -> dict[str, object]:
@@ -75,9 +75,7 @@ def _choice(recipe: Recipe[Settings]) -> dict[str, object]:
     return {key: values[key] for key in CHOSEN_BY}
 
 
-def _judged(
-    recipe: Recipe[Settings], folder: Path, first: Recipe[Settings], observer: TrainObserver
-) -> float:
+def _judge(recipe: Recipe[Settings], folder: Path, first: Recipe[Settings], observer: TrainObserver) -> float:
     """Train a recipe briefly; return the nats for each character of held-out targets.
 
     Args:

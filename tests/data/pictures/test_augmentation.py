@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from multihead.data.images.random_numbers import beta, uniforms
-from multihead.tasks.pictures.augmentation import augment, erased, moved, numbers_needed
+from multihead.tasks.pictures.augmentation import apply_affine, augment, numbers_needed, random_erasing
 from multihead.tasks.pictures.settings import AugmentationSettings
 
 B, C, SIZE = 7, 3, 13
@@ -89,7 +89,7 @@ def test_a_shift_does_not_change_the_other_random_numbers() -> None:
 def test_a_translation_by_one_pixel_shifts_by_one_pixel() -> None:
     x = pixels()
     right = np.broadcast_to(np.array([[1, 0, 2 / SIZE], [0, 1, 0]]), (B, 2, 3))
-    found = moved(x, [right])
+    found = apply_affine(x, [right])
     assert_close(found[..., :-1], x[..., 1:], atol=1e-5, rtol=0)
     assert found[..., -1].abs().max() < 1e-5  # what comes in is black
 
@@ -98,12 +98,12 @@ def test_two_affine_maps_are_composed_in_order() -> None:
     x = pixels()
     right = np.broadcast_to(np.array([[1, 0, 2 / SIZE], [0, 1, 0]]), (B, 2, 3))
     back = np.broadcast_to(np.array([[1, 0, -2 / SIZE], [0, 1, 0]]), (B, 2, 3))
-    assert_close(moved(x, [right, back]), x, atol=1e-5, rtol=0)
+    assert_close(apply_affine(x, [right, back]), x, atol=1e-5, rtol=0)
 
 
 def test_erasing_replaces_one_rectangle_of_2_to_33_per_cent() -> None:
     x = torch.full((50, 1, 40, 40), 2.0)
-    found = erased(x, uniforms(1, 0, range(50), 5), uniforms(2, 0, range(50), 1), chance=1.0)
+    found = random_erasing(x, uniforms(1, 0, range(50), 5), uniforms(2, 0, range(50), 1), chance=1.0)
     for picture in found[:, 0]:
         hit = picture != 2
         rows, columns = hit.any(dim=1).nonzero(), hit.any(dim=0).nonzero()
@@ -111,7 +111,7 @@ def test_erasing_replaces_one_rectangle_of_2_to_33_per_cent() -> None:
         assert box.all()
         assert 0.015 < hit.float().mean() < 0.36
         assert 0.35 < picture[hit].mean() < 0.65
-    untouched = erased(x, uniforms(1, 0, range(50), 5), uniforms(2, 0, range(50), 1), chance=0.0)
+    untouched = random_erasing(x, uniforms(1, 0, range(50), 5), uniforms(2, 0, range(50), 1), chance=0.0)
     assert untouched is x
 
 

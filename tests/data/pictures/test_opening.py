@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from multihead.data.images.opening import Form, as_picture, channels_of, fitted, open_picture
+from multihead.data.images.opening import Form, as_picture, channels_of, fit_image, open_picture
 from multihead.errors import UserError
 
 WIDTH, HEIGHT = 11, 7
@@ -61,7 +61,7 @@ def test_an_image_is_rotated_by_its_exif_tag(tmp_path: Path) -> None:
 def test_an_image_is_centre_cropped_to_a_square() -> None:
     pixels = np.zeros((HEIGHT, WIDTH), dtype=np.uint8)
     pixels[:, 2:9] = 200  # the middle square
-    found = fitted(Image.fromarray(pixels), Form(HEIGHT, 3))
+    found = fit_image(Image.fromarray(pixels), Form(HEIGHT, 3))
     assert found.shape == (3, HEIGHT, HEIGHT)
     assert (found == 200).all()
 
@@ -69,7 +69,7 @@ def test_an_image_is_centre_cropped_to_a_square() -> None:
 @pytest.mark.parametrize("channels", [1, 3])
 def test_pixels_survive_conversion_to_an_image_and_back(channels: int) -> None:
     pixels = np.random.default_rng(1).integers(0, 256, (channels, 5, 5), dtype=np.uint8)
-    assert np.array_equal(fitted(as_picture(pixels), Form(5, channels)), pixels)
+    assert np.array_equal(fit_image(as_picture(pixels), Form(5, channels)), pixels)
 
 
 def png(width: int, height: int) -> bytes:

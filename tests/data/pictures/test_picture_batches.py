@@ -14,7 +14,7 @@ from multihead.data.images.store import PictureStore, PictureWriter
 from multihead.data.images.stream import PictureStream
 from multihead.data.store import BrokenStoreError
 from multihead.data.stream import START, StreamPosition
-from multihead.tasks.pictures.batches import PictureBatches, mixed, sequential_batches
+from multihead.tasks.pictures.batches import PictureBatches, mixup, sequential_batches
 from multihead.tasks.pictures.settings import AugmentationSettings
 
 N, SIZE, BATCH = 23, 5, 7
@@ -68,7 +68,7 @@ def test_a_stream_of_images_resumes_with_the_same_bytes(store: PictureStore) -> 
 
 def test_mixup_blends_each_image_with_the_next() -> None:
     x = torch.rand(3, 1, SIZE, SIZE)
-    batch = mixed(x, torch.tensor([4, 5, 6]), np.array([0.25, 1.0, 0.5]))
+    batch = mixup(x, torch.tensor([4, 5, 6]), np.array([0.25, 1.0, 0.5]))
     assert_close(batch.pixels_BChw[0], 0.25 * x[0] + 0.75 * x[1])
     assert_close(batch.pixels_BChw[1], x[1])
     assert_close(batch.pixels_BChw[2], 0.5 * x[2] + 0.5 * x[0])

@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from multihead.tasks.detection.objects import (
-    GeneratedScenes,
-    SceneBatches,
-    generated_test_scenes,
-    letterboxed,
-)
+from multihead.tasks.detection.objects import GeneratedScenes, SceneBatches, generated_test_scenes, letterbox
 from multihead.tasks.detection.scenes import PictureStencils, SceneMaker, ShapeStencils
 from multihead.tasks.detection.settings import DataSettings
 
@@ -90,7 +85,7 @@ def test_the_test_set_is_the_same_for_every_seed_of_the_data() -> None:
 @pytest.mark.parametrize(("width", "height"), [(90, 60), (31, 83), (48, 48)])
 def test_a_picture_is_scaled_to_its_longer_side(width: int, height: int) -> None:
     picture = Image.new("RGB", (width, height), (255, 255, 255))
-    pixels, scale = letterboxed(picture, 48)
+    pixels, scale = letterbox(picture, 48)
     assert pixels.shape == (3, 48, 48)
     assert scale == 48 / max(width, height)
     rows, columns = round(height * scale), round(width * scale)

@@ -17,7 +17,7 @@ b'Guten Tag.\\r\\n\\r\\n  See you soon!\\r\\n'
 from multihead_documents.document import Document
 from multihead_documents.errors import DocumentError
 from multihead_documents.formats import BY_ENDING, FORMATS, Format, conversion, format_of
-from multihead_documents.markup import Markup, Tag, carried, faults, repaired
+from multihead_documents.markup import Markup, Tag, carry, faults, repair
 from multihead_documents.opening import open_document
 from multihead_documents.segment import Plural, Segment, Translation
 
@@ -32,10 +32,10 @@ __all__ = [
     "Segment",
     "Tag",
     "Translation",
-    "carried",
+    "carry",
     "conversion",
     "faults",
     "format_of",
     "open_document",
-    "repaired",
+    "repair",
 ]

@@ -78,7 +78,7 @@ class Archive:
     def __contains__(self, name: str) -> bool:
         return name in self._zip.NameToInfo
 
-    def resolved(self, folder: str, target: str) -> str:
+    def resolve(self, folder: str, target: str) -> str:
         """Return the name of the member that a reference in a folder leads to, percent-encoded or not."""
         name = posixpath.normpath(posixpath.join("/", folder, target.partition("#")[0])).lstrip("/")
         return name if name in self else unquote(name)

@@ -148,9 +148,9 @@ class CsvTable(TextDocument):
             lead, _, trail = cell.text.partition(cell.text.strip())
             text = lead + one_line(translation.target.text) + trail
             quoted = self._text.text[slice(*cell.span)] != cell.text
-            yield Edit(cell.span, [self._spelled(text, quoted=quoted)])
+            yield Edit(cell.span, [self._spell(text, quoted=quoted)])
 
-    def _spelled(self, text: str, *, quoted: bool) -> str:
+    def _spell(self, text: str, *, quoted: bool) -> str:
         """Return the text as a cell, in quotes if the old one had them or it needs them."""
         if self._tabs and not quoted:
             return text.replace("\t", " ")

@@ -38,10 +38,10 @@ class Document(ABC):
         """Take note of places in it that other documents link to, by the words of headings."""
 
     @abstractmethod
-    def _rendered(self, translations: Mapping[int, Translation]) -> bytes:
+    def _render(self, translations: Mapping[int, Translation]) -> bytes:
         """Return the file with these validated translations."""
 
-    def rendered(self, translations: Mapping[int, Target]) -> bytes:
+    def render(self, translations: Mapping[int, Target]) -> bytes:
         """Return the file with translations, keyed by segment number. Without any: the original bytes.
 
         A ``str`` or ``Markup`` is a translation that needs no review.
@@ -50,15 +50,13 @@ class Document(ABC):
             ValueError: unknown segment number; a translation's tags differ from its source's.
             DocumentError: a character that the file's encoding cannot represent.
         """
-        return self._rendered(
-            {number: self._checked(number, target) for number, target in translations.items()}
-        )
+        return self._render({number: self._check(number, target) for number, target in translations.items()})
 
     def write(self, translations: Mapping[int, Target], path: Path) -> None:
-        """Write :meth:`rendered` to ``path`` atomically."""
-        replace_file(path, self.rendered(translations))
+        """Write :meth:`render` to ``path`` atomically."""
+        replace_file(path, self.render(translations))
 
-    def _checked(self, number: int, target: Target) -> Translation:
+    def _check(self, number: int, target: Target) -> Translation:
         if not 0 <= number < len(self.segments):
             raise ValueError(f"{self.path} has no segment {number}")
         if isinstance(target, str):

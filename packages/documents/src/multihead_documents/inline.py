@@ -44,7 +44,7 @@ class Inline(NamedTuple):
         return {item.piece: item.span for item in self.core if isinstance(item.piece, Tag)}
 
 
-def paired(items: Iterable[Item]) -> list[Item]:
+def pair_tags(items: Iterable[Item]) -> list[Item]:
     """Match opening and closing tags; number pairs and single tags from 1.
 
     A closing tag matches the last open tag with its ``id`` (or ``name``, without an id). Unmatched tags
@@ -78,10 +78,10 @@ def paired(items: Iterable[Item]) -> list[Item]:
         if place in partner and tag.kind == "close":
             first = result[partner[place]].piece
             assert isinstance(first, Tag)
-            new = tag.renamed(first.id, tag.kind)
+            new = tag.rename(first.id, tag.kind)
         else:
             count += 1
-            new = tag.renamed(str(count), tag.kind if place in partner else "alone")
+            new = tag.rename(str(count), tag.kind if place in partner else "alone")
         result[place] = Item(new, item.span)
     return result
 
@@ -91,7 +91,7 @@ def _name(item: Item) -> str:
     return item.piece.id or item.piece.name
 
 
-def trimmed(
+def trim(
     items: Sequence[Item],
     place: str,
     loose: Callable[[Tag], bool] = lambda tag: False,
@@ -134,17 +134,17 @@ def trimmed(
     before, core[0] = _split(core[0], True, size)
     after, core[-1] = _split(core[-1], False, size)
     ids: dict[tuple[str, bool], str] = {}
-    core, before, after = (_numbered(part, ids) for part in (core, [*lead, *before], [*after, *trail]))
+    core, before, after = (_number(part, ids) for part in (core, [*lead, *before], [*after, *trail]))
     return Inline(before, core, after)
 
 
-def _numbered(items: Sequence[Item], ids: dict[tuple[str, bool], str]) -> list[Item]:
+def _number(items: Sequence[Item], ids: dict[tuple[str, bool], str]) -> list[Item]:
     """Renumber the tags in order, from 1."""
     result: list[Item] = []
     for piece, span in items:
         if isinstance(piece, Tag):
             name = piece.id, piece.kind == "alone"
-            piece = piece.renamed(ids.setdefault(name, str(len(ids) + 1)), piece.kind)
+            piece = piece.rename(ids.setdefault(name, str(len(ids) + 1)), piece.kind)
         result.append(Item(piece, span))
     return result
 

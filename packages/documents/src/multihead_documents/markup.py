@@ -29,7 +29,7 @@ class Tag:
     key: str = field(default="", compare=False, repr=False)
     """Its id in the document, equal in source and target; "" without one."""
 
-    def renamed(self, name: str, kind: Kind) -> "Tag":
+    def rename(self, name: str, kind: Kind) -> "Tag":
         """Return the same tag with another id and kind."""
         return Tag(name, kind, self.name, self.raw, self.text, self.key)
 
@@ -55,7 +55,7 @@ class Markup:
     @classmethod
     def of(cls, *pieces: Piece) -> "Markup":
         """Return the markup of these pieces."""
-        return cls(tuple(_joined(pieces)))
+        return cls(tuple(_join(pieces)))
 
     @property
     def text(self) -> str:
@@ -89,7 +89,7 @@ class Markup:
         return bool(self.pieces)
 
 
-def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
+def _join(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """Merge adjacent texts; drop empty ones."""
     texts: list[str] = []
     for piece in pieces:
@@ -129,7 +129,7 @@ def faults(source: Markup, translation: Markup) -> list[str]:
     return found
 
 
-def repaired(source: Markup, translation: Markup) -> Markup:
+def repair(source: Markup, translation: Markup) -> Markup:
     """Repair a translation so that it has each of the source's tags once, properly nested.
 
     Unknown and duplicate tags are dropped. An incomplete or crossing pair becomes an empty pair at the
@@ -138,7 +138,7 @@ def repaired(source: Markup, translation: Markup) -> Markup:
     wanted = dict.fromkeys(source.tags)
     pairs = {tag.id for tag in wanted if tag.kind == "open" and Tag(tag.id, "close") in wanted}
     first = [tag for tag in dict.fromkeys(translation.tags) if tag in wanted]
-    sound = _nested([tag for tag in first if tag.id in pairs and tag.kind != "alone"])
+    sound = _nest([tag for tag in first if tag.id in pairs and tag.kind != "alone"])
     left = dict.fromkeys(first)
     result: list[Piece] = []
     for piece in translation.pieces:
@@ -153,7 +153,7 @@ def repaired(source: Markup, translation: Markup) -> Markup:
     return Markup.of(*result, *wanted)
 
 
-def _nested(tags: Sequence[Tag]) -> set[str]:
+def _nest(tags: Sequence[Tag]) -> set[str]:
     """Return the ids of complete, properly nested pairs."""
     sound: set[str] = set()
     opened: dict[str, None] = {}
@@ -168,7 +168,7 @@ def _nested(tags: Sequence[Tag]) -> set[str]:
     return sound
 
 
-def carried(source: Markup, text: str) -> Markup:
+def carry(source: Markup, text: str) -> Markup:
     """Insert the source's tags into a plain translation, at proportional word boundaries.
 
     A fallback without word alignment: a tag after a third of the source's characters is inserted after about

@@ -13,11 +13,11 @@ import zstandard
 from multihead_documents.document import Document, best_language, languages_match
 from multihead_documents.errors import DocumentError
 from multihead_documents.formats import format_of
-from multihead_documents.inline import trimmed
+from multihead_documents.inline import trim
 from multihead_documents.markup import Markup
 from multihead_documents.memories.tmx_units import TMX, tmx_units
 from multihead_documents.memories.xliff_units import xliff_units
-from multihead_documents.reading import MAX_BYTES, Text, decoded, read_bytes, regular_size
+from multihead_documents.reading import MAX_BYTES, Text, decode, read_bytes, regular_size
 from multihead_documents.strings.po import Catalogue, catalogue_text
 from multihead_documents.strings.qt_linguist import QtTranslations
 from multihead_documents.strings.xcstrings import StringCatalogue
@@ -78,7 +78,7 @@ def _chunks(path: Path) -> Iterator[bytes]:
     """Yield the decompressed bytes of a file. Raises ``DocumentError`` if it cannot be read."""
     try:
         regular_size(path)
-        with _opened(path) as file:
+        with _open(path) as file:
             while chunk := file.read(1 << 16):
                 yield chunk
     except FileNotFoundError:
@@ -93,7 +93,7 @@ def _chunks(path: Path) -> Iterator[bytes]:
         raise DocumentError(fact, place=str(path), remedy="Check the file.") from None
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _open(path: Path) -> IO[bytes]:
     """Open a file, decompressing by its extension."""
     ending = path.suffix.lower()
     if ending == ".gz":
@@ -138,7 +138,7 @@ def _unnamed(path: Path) -> DocumentError:
 
 def _pair(left: Element, right: Element, path: str) -> Iterator[Pair]:
     place = f"{path}:{left.start.line}"
-    inline = trimmed(items_of(left, TMX), place)
+    inline = trim(items_of(left, TMX), place)
     target = target_markup(items_of(right, TMX), inline) if inline else None
     if inline and target and target.text.strip():
         yield Pair(inline.markup, target, place)
@@ -148,7 +148,7 @@ def _bilingual(path: Path, source: str | None, target: str | None, kind: str) ->
     """Yield the pairs of an XLIFF file."""
     for unit in xliff_units(xml_events(_chunks(path), str(path)), str(path)):
         languages = unit.languages
-        turned = _turned(path, (languages.source, languages.target), (source, target))
+        turned = _is_turned(path, (languages.source, languages.target), (source, target))
         for part in unit.parts:
             if part.translation and part.state in ("translated", "final"):
                 sides = part.inline.markup, part.translation
@@ -165,8 +165,8 @@ def _messages(path: Path, source: str | None, target: str | None, kind: str) -> 
     elif kind == "qt":
         document = QtTranslations(path, data)
     else:
-        document = _string_catalogue(path, decoded(data, path), source, target)
-    turned = _turned(path, (document.source_language, document.target_language), (source, target))
+        document = _string_catalogue(path, decode(data, path), source, target)
+    turned = _is_turned(path, (document.source_language, document.target_language), (source, target))
     for segment in document.segments:
         if segment.target and segment.translated:
             sides = segment.source, segment.target
@@ -182,7 +182,7 @@ def _string_catalogue(path: Path, text: Text, source: str | None, target: str | 
     return StringCatalogue(path, text, others[0]) if others else catalogue
 
 
-def _turned(path: Path, have: tuple[str | None, str | None], want: tuple[str | None, str | None]) -> bool:
+def _is_turned(path: Path, have: tuple[str | None, str | None], want: tuple[str | None, str | None]) -> bool:
     """Return True if the file has the opposite direction. Raises ``DocumentError`` for other languages."""
     if _fits(have, want):
         return False

@@ -109,7 +109,7 @@ class Text:
             raise DocumentError(fact, place=self.path, remedy=remedy) from None
 
 
-def decoded(data: bytes, path: Path | str, encoding: str | None = None) -> Text:
+def decode(data: bytes, path: Path | str, encoding: str | None = None) -> Text:
     """Decode a file by its byte-order mark or else this encoding, UTF-8 by default.
 
     Raises:

@@ -22,7 +22,7 @@ class Edit(NamedTuple, Generic[AnyStr]):
     parts: Sequence[AnyStr | Span]
 
 
-def spliced(original: AnyStr, edits: Iterable[Edit[AnyStr]]) -> AnyStr:
+def splice(original: AnyStr, edits: Iterable[Edit[AnyStr]]) -> AnyStr:
     """Apply edits, which are disjoint or nested."""
     # Insertions precede edits at the same offset, outer edits nested ones.
     ordered = sorted(

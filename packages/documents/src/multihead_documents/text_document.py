@@ -8,7 +8,7 @@ from pathlib import Path
 from multihead_documents.document import Document
 from multihead_documents.reading import Text
 from multihead_documents.segment import Translation
-from multihead_documents.splice import Edit, Span, spliced
+from multihead_documents.splice import Edit, Span, splice
 
 
 class TextDocument(Document):
@@ -27,9 +27,9 @@ class TextDocument(Document):
 
     def translated(self, translations: Mapping[int, Translation]) -> str:
         """Return the text with these translations."""
-        return spliced(self._text.text, self._edits(translations))
+        return splice(self._text.text, self._edits(translations))
 
-    def _rendered(self, translations: Mapping[int, Translation]) -> bytes:
+    def _render(self, translations: Mapping[int, Translation]) -> bytes:
         return self._text.encoded(self.translated(translations), self.unencodable)
 
 

@@ -12,4 +12,4 @@ def filled(document: Document, *targets: str) -> str:
         tags = {str(tag): tag for tag in segment.source.tags}
         parts = (tags.get(part, part) for part in re.split(r"(\{/?\d/?\})", target))
         result[segment.number] = Markup.of(*parts)
-    return document.rendered(result).decode()
+    return document.render(result).decode()

@@ -67,7 +67,7 @@ def _with_role(pairs: Iterable[Pair], rows: Sequence[bool]) -> Iterable[Pair]:
     return (pair for pair, wanted in zip(pairs, rows, strict=True) if wanted)
 
 
-def turned(corpus: Corpus) -> Corpus:
+def reverse_direction(corpus: Corpus) -> Corpus:
     """Return the files of the opposite direction."""
     other = {"source": "target", "target": "source"}
     other |= {"valid_source": "valid_target", "valid_target": "valid_source"}
@@ -133,7 +133,7 @@ def from_mono(
     plain = plain_copy(recipe.data, parts / CORPUS)
     settings = {**without_files(given), **way(recipe.data, back=True)}
     display.console.print(f"1 of 3: a translator back, {parts / BACK}")
-    if train_part(name, turned(plain), settings, parts / BACK, display).status == "interrupted":
+    if train_part(name, reverse_direction(plain), settings, parts / BACK, display).status == "interrupted":
         return None
     display.console.print(f"2 of 3: its translations, {parts / SYNTHETIC}")
     back = Run.open(parts / BACK)

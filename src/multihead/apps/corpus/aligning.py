@@ -8,7 +8,7 @@ from typing import NamedTuple
 from multihead.data.documents.bilingual import subtitle_pairs
 from multihead.data.documents.library import Document, Markup, Segment, faults, format_of, open_document
 from multihead.errors import UserError
-from multihead.text.length_alignment import PARAGRAPHS, aligned, paths
+from multihead.text.length_alignment import PARAGRAPHS, align_lengths, paths
 from multihead.text.segmentation import split
 
 MOST_PATHS = 20_000_000
@@ -69,19 +69,19 @@ def align_documents(
         _refuse(path)
     if format_of(source).timed and format_of(target).timed:
         found = DocumentAlignment([PassagePair(*pair) for pair in subtitle_pairs(source, target)])
-        return _finished(found, languages, sentences=sentences)
+        return _finish(found, languages, sentences=sentences)
     documents = [open_document(path, encoding=encoding) for path in (source, target)]
     named = [document.source_language for document in documents]
     found = DocumentAlignment(languages=(named[0], named[1]))
     for lefts, rights in _beads(*documents):
         if lefts and rights:
-            sides = [_joined(side) for side in (lefts, rights)]
+            sides = [_join(side) for side in (lefts, rights)]
             if len(lefts) == len(rights) == 1 and not faults(lefts[0].source, rights[0].source):
                 sides = [lefts[0].source, rights[0].source]
             found.pairs.append(PassagePair(sides[0], sides[1], lefts[0].place))
         else:
             found.alone += [(segment.place, segment.source.text) for segment in (*lefts, *rights)]
-    return _finished(found, languages, sentences=sentences)
+    return _finish(found, languages, sentences=sentences)
 
 
 def _refuse(path: Path) -> None:
@@ -105,7 +105,7 @@ def _beads(source: Document, target: Document) -> Iterator[tuple[Sequence[Segmen
         raise UserError(fact, place=str(source.path), remedy="Split both, by chapters.")
     texts = [[segment.source.text for segment in side] for side in (lefts, rights)]
     tags = [[len(segment.source.tags) for segment in side] for side in (lefts, rights)]
-    beads = aligned(texts[0], texts[1], PARAGRAPHS, (tags[0], tags[1]))
+    beads = align_lengths(texts[0], texts[1], PARAGRAPHS, (tags[0], tags[1]))
     # A document and what was made of it: neighbours of unusual lengths are no passages joined or split.
     if len(lefts) == len(rights) and all(left and right for left, right in beads):
         alike = sum(not faults(a.source, b.source) for a, b in zip(lefts, rights, strict=True))
@@ -115,11 +115,11 @@ def _beads(source: Document, target: Document) -> Iterator[tuple[Sequence[Segmen
         yield [lefts[i] for i in left], [rights[j] for j in right]
 
 
-def _joined(segments: Sequence[Segment]) -> Markup:
+def _join(segments: Sequence[Segment]) -> Markup:
     return Markup.of(" ".join(segment.source.text for segment in segments))
 
 
-def _finished(
+def _finish(
     found: DocumentAlignment, languages: tuple[str | None, str | None], *, sentences: bool
 ) -> DocumentAlignment:
     """Split into sentences if asked to, and leave out what is the same on both sides."""
@@ -140,7 +140,7 @@ def _sentences(pair: PassagePair, codes: Sequence[str], found: DocumentAlignment
     if len(sides[0]) == len(sides[1]) == 1:
         yield pair
         return
-    for left, right in aligned(sides[0], sides[1]):
+    for left, right in align_lengths(sides[0], sides[1]):
         texts = " ".join(sides[0][i] for i in left), " ".join(sides[1][j] for j in right)
         if all(texts):
             yield PassagePair(Markup.of(texts[0]), Markup.of(texts[1]), pair.place)

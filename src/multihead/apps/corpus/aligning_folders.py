@@ -25,7 +25,7 @@ class FolderAlignmentPlan:
     others: Counter[str] = field(default_factory=Counter)
 
 
-def planned(source: Path, target: Path, language: str | None = None) -> FolderAlignmentPlan:
+def plan_alignments(source: Path, target: Path, language: str | None = None) -> FolderAlignmentPlan:
     """Plan the alignment of two documents, or of two folders.
 
     In folders a document's translation has the same place and name, but for a language before its ending
@@ -62,13 +62,13 @@ def planned(source: Path, target: Path, language: str | None = None) -> FolderAl
         if format is None or format.bilingual or format.is_table:
             plan.others[path.suffix.lower() or path.name] += 1
         elif found := translations.get(_name(path, source)):
-            plan.documents.append((path, _chosen(found, target / path.relative_to(source), language)))
+            plan.documents.append((path, _choose(found, target / path.relative_to(source), language)))
         else:
             plan.alone.append(path)
     return plan
 
 
-def _chosen(found: Sequence[Path], same_name: Path, language: str | None) -> Path:
+def _choose(found: Sequence[Path], same_name: Path, language: str | None) -> Path:
     """Return the translation in a language, that of the document's own name, or the only one."""
     fitting = [path for path in found if language and languages_match(language, language_of(path) or "")]
     choice = fitting or [path for path in found if path == same_name] or list(found)

@@ -21,7 +21,7 @@ from multihead.recipe.settings import DataSettings, SearchSettings, Settings
 from multihead.run import Run, files
 from multihead.run.names import WEIGHTS
 from multihead.scores.bleu import sentence_bleu
-from multihead.system.addresses import is_address, located
+from multihead.system.addresses import is_address, locate_file
 from multihead.system.progress import OnProgress
 from multihead.tasks.translation.lines import Translator
 from multihead.text.corpus import read_pairs
@@ -106,7 +106,7 @@ class DistillationCorpus:
 
     def hashes(self) -> list[str]:
         """SHA-256 of each file."""
-        return [file_sha256(located(self.data.dir, name)) for name in (*self.sources, *self.targets)]
+        return [file_sha256(locate_file(self.data.dir, name)) for name in (*self.sources, *self.targets)]
 
 
 def judged_on(corpus: DistillationCorpus, recipe: Recipe[Settings]) -> Recipe[Settings]:
@@ -122,7 +122,7 @@ def lessons_folder(student: Path) -> Path:
     return student.with_name(student.name + ".distilled")
 
 
-def distilled(
+def distill(
     teachers: Sequence[Path],
     corpus: DistillationCorpus,
     folder: Path,
@@ -209,7 +209,7 @@ def student_recipe(name: str, teacher: Run, folder: Path, given: Mapping[str, ob
     Args:
         name: one of ``STUDENTS``, a recipe or a file.
         teacher: the first teacher.
-        folder: see :func:`distilled`.
+        folder: see :func:`distill`.
         given: settings by dotted key.
     """
     data = teacher.recipe.data

@@ -14,7 +14,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from multihead.apps.corpus.additions import CORPUS, Corpus, plain_copy, train_part, turned, way, without_files
+from multihead.apps.corpus.additions import (
+    CORPUS,
+    Corpus,
+    plain_copy,
+    reverse_direction,
+    train_part,
+    way,
+    without_files,
+)
 from multihead.apps.corpus.resumable_translation import TranslatedBlocks
 from multihead.apps.corpus.synthesis import weights_hash
 from multihead.data.hashes import file_sha256
@@ -23,7 +31,7 @@ from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.run import files
 from multihead.system import disk
-from multihead.system.addresses import located
+from multihead.system.addresses import locate_file
 from multihead.tasks.translation.evaluate import Evaluation, TestSet, evaluate, read_test_set
 from multihead.tasks.translation.lines import Translator
 from multihead.text.corpus import read_lines
@@ -111,7 +119,7 @@ def diversify(
         begin(name)
         display.console.print(f"{number} of {len(every)}: {name}")
         run(work)
-    return list(_compared(work))
+    return list(_compare(work))
 
 
 def _stages(request: DiversificationRequest) -> list[Stage]:
@@ -128,7 +136,7 @@ def _stages(request: DiversificationRequest) -> list[Stage]:
 def _check_plan(request: DiversificationRequest, recipe: Recipe[Settings]) -> None:
     """Refuse a folder that was begun with another request; record a new one's."""
     data = recipe.data
-    named = [located(data.dir, name) for name in (*data.source, *data.target, *data.valid_source)]
+    named = [locate_file(data.dir, name) for name in (*data.source, *data.target, *data.valid_source)]
     plan = {
         "teachers": request.name,
         "student": request.student,
@@ -160,7 +168,7 @@ def _teach(work: _Work, *, number: int, back: bool) -> None:
         return
     seed = work.recipe.training.seed + number
     given = {**_given(work, back=back), "training.seed": seed}
-    corpus = turned(work.corpus) if back else work.corpus
+    corpus = reverse_direction(work.corpus) if back else work.corpus
     if train_part(work.request.name, corpus, given, folder, work.display).status == "interrupted":
         raise KeyboardInterrupt(folder.name)
     _completed(folder)
@@ -233,7 +241,7 @@ def _study(work: _Work) -> None:
     _completed(request.folder / STUDENT)
 
 
-def _compared(work: _Work) -> Iterator[tuple[str, Evaluation]]:
+def _compare(work: _Work) -> Iterator[tuple[str, Evaluation]]:
     """Yield the evaluation of every model on the validation set and on the test sets of the recipe."""
     teachers = _teachers(work.request, back=False)
     systems = {one.name: [one] for one in teachers}

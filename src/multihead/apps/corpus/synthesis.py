@@ -17,8 +17,8 @@ from multihead.run.names import WEIGHTS
 from multihead.system.progress import OnProgress
 from multihead.tasks.translation.lines import Translator
 from multihead.text.corpus import read_lines
-from multihead.text.languages import canonical, known
-from multihead.text.perturb import permuted, perturb
+from multihead.text.languages import canonical, is_known
+from multihead.text.perturb import permute, perturb
 
 BLOCKS = "blocks"
 DROPPED_WORDS, MOST_MOVED = 0.1, 3
@@ -132,7 +132,7 @@ def languages_of(run: Run) -> tuple[str, str]:
     source, target = (
         canonical(code) if code else "" for code in (data.source_language, data.target_language)
     )
-    return (source, target) if known(source) and known(target) else ("", "")
+    return (source, target) if is_known(source) and is_known(target) else ("", "")
 
 
 def _lines(mono: Sequence[str], encoding: str, dropped: dict[str, int]) -> Iterator[str]:
@@ -152,7 +152,7 @@ def _lines(mono: Sequence[str], encoding: str, dropped: dict[str, int]) -> Itera
 def _noisy(text: str, number: int) -> str:
     generator = random.Random(f"1 {number} noise")
     words = perturb(text, "omit", DROPPED_WORDS, number=number).split()
-    return " ".join(permuted(words, MOST_MOVED, generator))
+    return " ".join(permute(words, MOST_MOVED, generator))
 
 
 def _names(languages: tuple[str, str]) -> tuple[str, str]:

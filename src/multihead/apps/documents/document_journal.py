@@ -36,10 +36,10 @@ class Journal:
         self.path = path or output.with_name(f".{output.name[:200]}.progress")
         self.records: list[dict[str, Any]] = []
         self._head = {"format": FORMAT, "key": key}
-        self._file = self._locked()
+        self._file = self._is_locked()
         lines = self._file.read().split(b"\n")
         # What follows the last line feed is a torn line.
-        found = [_parsed(line) for line in lines[:-1]]
+        found = [_parse(line) for line in lines[:-1]]
         whole = found.index(None) if None in found else len(found)
         if whole and found[0] == self._head:
             self.records = [record for record in found[1:whole] if record]
@@ -50,9 +50,9 @@ class Journal:
             self._file.truncate()
             self._write([self._head])
 
-    def _locked(self) -> IO[bytes]:
+    def _is_locked(self) -> IO[bytes]:
         try:
-            file = open(self.path, "r+b", buffering=0, opener=_created)  # noqa: SIM115
+            file = open(self.path, "r+b", buffering=0, opener=_create)  # noqa: SIM115
         except OSError as error:
             fact = f"cannot be written ({error.strerror or error})"
             raise UserError(fact, place=str(self.path), remedy="Check the folder of the output.") from None
@@ -90,11 +90,11 @@ class Journal:
         self._file.close()
 
 
-def _created(path: str, flags: int) -> int:
+def _create(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o644)
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
+def _parse(line: bytes) -> dict[str, Any] | None:
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
@@ -102,11 +102,11 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def spelled(markup: Markup | TextMarkup) -> list[str | list[str]]:
+def spell(markup: Markup | TextMarkup) -> list[str | list[str]]:
     """Return markup as JSON: a tag is its id and kind."""
     return [piece if isinstance(piece, str) else [piece.id, piece.kind] for piece in markup.pieces]
 
 
 def read(pieces: Sequence[Any]) -> Markup:
-    """Return the markup that was ``spelled``."""
+    """Return the markup that was ``spell``."""
     return Markup.of(*(piece if isinstance(piece, str) else Tag(piece[0], piece[1]) for piece in pieces))

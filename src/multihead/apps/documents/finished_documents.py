@@ -99,7 +99,7 @@ class FinishedBeside(FinishedDocuments):
 
 
 @contextmanager
-def finished(root: Path | None) -> Iterator[FinishedDocuments]:
+def find_finished(root: Path | None) -> Iterator[FinishedDocuments]:
     """Yield what was translated into a folder of outputs, which is made; None: beside the documents.
 
     Raises:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from multihead.apps.documents.document_journal import Journal, read, spelled
+from multihead.apps.documents.document_journal import Journal, read, spell
 from multihead.apps.documents.translation_memory import TranslationMemory
 from multihead.data.documents.library import (
     Document,
@@ -254,10 +254,10 @@ def _chunks(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
 def _record(segment: Segment, found: TextTranslation) -> dict[str, Any]:
     """Return a translated segment as a line of the journal."""
     warnings = list(found.warnings)
-    target = spelled(found.markup)
+    target = spell(found.markup)
     if not found.text.strip():
         # A document without this text would say less, and nobody would see it.
-        target = spelled(segment.source)
+        target = spell(segment.source)
         warnings.append(KEPT)
     if segment.max_length is not None and len(found.text) > segment.max_length:
         warnings.append(f"{len(found.text):,} characters, more than the {segment.max_length:,} allowed")

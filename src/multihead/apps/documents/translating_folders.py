@@ -31,7 +31,7 @@ SELDOM = frozenset(ending for ending, format in BY_ENDING.items() if format.seld
 """Extensions that settings, programs and values have more often than texts."""
 
 
-def planned(
+def plan_translations(
     names: Sequence[Path], output: Path | None, language: str, *, only: Sequence[str] = ()
 ) -> FolderTranslationPlan:
     """Plan the translation of documents and folders.

@@ -53,7 +53,7 @@ class SharedTranslation:
     ) -> None:
         self.folder, self.path, self.encoding = folder, path, encoding
         files.make_folder(folder)
-        with _claimed(folder / ".parts.lock", wait=True):
+        with _claim(folder / ".parts.lock", wait=True):
             self.blocks = self._manifest({**facts, "encoding": encoding}, block)
 
     # --- the manifest ---------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class SharedTranslation:
         """
         if self.done(number):
             return True
-        with _claimed(self.file(number).with_suffix(".lock"), wait=False) as mine:
+        with _claim(self.file(number).with_suffix(".lock"), wait=False) as mine:
             if not mine:
                 return False
             if not self.done(number):
@@ -142,12 +142,12 @@ class SharedTranslation:
         missing = list(part_of(range(len(self.blocks)), i, n))
         total = len(missing)
         while missing:
-            left = [number for number in missing if not self._counted(number, translate, total, progress)]
+            left = [number for number in missing if not self._is_counted(number, translate, total, progress)]
             if left == missing:
                 time.sleep(POLL)
             missing = left
 
-    def _counted(
+    def _is_counted(
         self, number: int, translate: Translate, total: int, progress: Callable[[int, int], object]
     ) -> bool:
         done = self.translate(number, translate)
@@ -172,7 +172,7 @@ class SharedTranslation:
 
 
 @contextmanager
-def _claimed(path: Path, *, wait: bool) -> Iterator[bool]:
+def _claim(path: Path, *, wait: bool) -> Iterator[bool]:
     """Hold a lock that the system releases when this process ends; yield False if another holds it.
 
     A file system without locks lets everyone in: two workers then write the same bytes.

@@ -52,7 +52,7 @@ class TranslationMemory:
         own = dict(zip(_ids(pair.source), _ids(source), strict=True))
         target = Markup.of(
             *(
-                piece.renamed(own.get(piece.id, "?"), piece.kind) if isinstance(piece, Tag) else piece
+                piece.rename(own.get(piece.id, "?"), piece.kind) if isinstance(piece, Tag) else piece
                 for piece in pair.target.pieces
             )
         )

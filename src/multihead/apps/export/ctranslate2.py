@@ -22,7 +22,7 @@ from multihead.apps.export import comparison
 from multihead.apps.export.folder import refuse_used, write_folder
 from multihead.apps.export.script import add_script
 from multihead.batch import PairBatch, Source
-from multihead.engines.parts import keys_of_every_head, stacked
+from multihead.engines.parts import keys_of_every_head, stack_layers
 from multihead.errors import UserError
 from multihead.nn.description import (
     AttentionSpec,
@@ -277,7 +277,7 @@ def _positions(positions: PositionsSpec, width: int) -> npt.NDArray[np.float32]:
 
 def _linear(to: Any, *parts: LinearSpec) -> None:
     """Write linear layers of the same input as one stacked layer."""
-    weight, bias = stacked(*parts)
+    weight, bias = stack_layers(*parts)
     to.weight = _array(weight)
     to.bias = _array(weight.new_zeros(len(weight)) if bias is None else bias)
 

@@ -17,13 +17,13 @@ from multihead.apps.export import manifest
 from multihead.apps.export import page as exported
 from multihead.apps.export.calibration import calibration_lines
 from multihead.apps.export.folder import refuse_used, write_folder
-from multihead.data.images.opening import Form, as_picture, fitted, open_picture
+from multihead.data.images.opening import Form, as_picture, fit_image, open_picture
 from multihead.errors import UserError
 from multihead.inspect.live import PageBlocks, assemble
 from multihead.inspect.page import HtmlPage
 from multihead.inspect.page.shell import asset
 from multihead.run import Run
-from multihead.system.addresses import located
+from multihead.system.addresses import locate_file
 from multihead.text.lines import read_lines
 
 PARTS = Path(__file__).parent / "live_page_parts"
@@ -158,7 +158,7 @@ def _texts(run: Run, named: Sequence[str]) -> Sequence[str]:
         return calibration_lines(run, named)
     data = run.recipe.data
     try:
-        files = [located(data.dir, name) for name in data.valid_files or data.files]
+        files = [locate_file(data.dir, name) for name in data.valid_files or data.files]
         return [line for file in files for line in islice(read_lines(str(file)), MOST_TEXTS)]
     except UserError:
         return []
@@ -167,7 +167,7 @@ def _texts(run: Run, named: Sequence[str]) -> Sequence[str]:
 def _png(run: Run, path: str) -> str:
     """Return a picture as the model reads it, a PNG in base64."""
     settings: Any = run.recipe.model
-    pixels = fitted(open_picture(Path(path)), Form(settings.picture_size, settings.channels))
+    pixels = fit_image(open_picture(Path(path)), Form(settings.picture_size, settings.channels))
     file = io.BytesIO()
     as_picture(pixels).save(file, "PNG", optimize=True)
     return base64.b64encode(file.getvalue()).decode("ascii")

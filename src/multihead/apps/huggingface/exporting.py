@@ -43,7 +43,7 @@ def export(run: Run, folder: Path) -> str:
     place, recipe = str(run.folder), run.recipe
     kind = SUPPORTED.get(recipe.kind)
     if kind is None:
-        fact = f"there is no export of {plugins.shown(recipe.kind)} to the transformers library"
+        fact = f"there is no export of {plugins.display_name(recipe.kind)} to the transformers library"
         raise UserError(fact, place=place, remedy=f"It can express {', '.join(SUPPORTED)}.")
     model, settings = run.load_model().eval(), recipe.model
     tokenizers = () if recipe.kind == "vit" else run.tokenizers()

@@ -62,7 +62,7 @@ def _marian_faults(s: Any) -> Iterator[str]:
     }
     for key, value in expressible.items():
         if getattr(s, key) != value:
-            yield f"{key} = {_spelled(getattr(s, key))}, not {_spelled(value)}"
+            yield f"{key} = {_spell(getattr(s, key))}, not {_spell(value)}"
     width = s.d_model // s.num_heads
     for key, equal in (("d_k", width), ("d_v", width), ("num_kv_heads", s.num_heads)):
         if getattr(s, key) not in (0, equal):
@@ -114,7 +114,7 @@ def _marian_weights(ours: Weights, s: Any) -> dict[str, Tensor]:
         for i in layers(ours, f"{stack}.layers."):
             here = f"{stack}.layers.{i}."
             ordered = {
-                name: marian.ordered(name, weight, order_d)
+                name: marian.order(name, weight, order_d)
                 for name, weight in ours.items()
                 if name.startswith(here)
             }
@@ -267,7 +267,7 @@ def _vit_weights(ours: Weights, s: Any) -> dict[str, Tensor]:
     return found
 
 
-def _spelled(value: object) -> str:
+def _spell(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value).lower()
 
 

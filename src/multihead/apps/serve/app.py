@@ -118,7 +118,7 @@ def application(
         routes=routes,
         middleware=middleware,
         exception_handlers={
-            RefusedError: _refused,
+            RefusedError: _refusal,
             UserError: _server_error,
             ClientDisconnect: _disconnected,
             HTTPException: _http_error,
@@ -131,7 +131,7 @@ def _error(status: int, fact: str, headers: dict[str, str] | None = None) -> Res
     return JSONResponse({"error": fact, "message": fact}, status, headers)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, RefusedError)
     headers = {} if error.retry is None else {"Retry-After": str(error.retry)}
     return _error(error.status, error.fact, headers)

@@ -140,18 +140,18 @@ class DeepL:
         pairs = entries_of(text, str(values.get("entries_format", "tsv")))
         owner = request.state.notes.get("key", "")
         made = handling.glossaries.make(name, direction.source, direction.target, pairs, owner)
-        return JSONResponse(_described(made), 201)
+        return JSONResponse(_describe(made), 201)
 
     async def glossaries(self, request: Request) -> Response:
         """List the glossaries of this key."""
         self._handling.authorise(request)
         owner = request.state.notes.get("key", "")
-        found = [_described(one) for one in self._handling.glossaries.of_owner(owner)]
+        found = [_describe(one) for one in self._handling.glossaries.of_owner(owner)]
         return JSONResponse({"glossaries": found})
 
     async def glossary(self, request: Request) -> Response:
         """Describe a glossary."""
-        return JSONResponse(_described(self._named(request)))
+        return JSONResponse(_describe(self._named(request)))
 
     async def delete_glossary(self, request: Request) -> Response:
         """Delete a glossary."""
@@ -185,7 +185,7 @@ def _check_choices(values: Mapping[str, object]) -> None:
             raise RefusedError(400, f'"{name}" must be one of {", ".join(words)}')
 
 
-def _described(one: Made) -> dict[str, object]:
+def _describe(one: Made) -> dict[str, object]:
     return {
         "glossary_id": one.id,
         "name": one.name,

@@ -220,7 +220,7 @@ class FairQueue:
         """Translate lines together; if that fails, job by job, so that only the faulty one gets the error."""
         work = batch[0][0].work
         lines = [line for job, start, count in batch for line in job.work.lines[start : start + count]]
-        forced = [one for part in batch for one in _forced(*part)]
+        forced = [one for part in batch for one in _force(*part)]
         given = forced if any(one != NOTHING for one in forced) else None
         try:
             with stop_when(lambda: all(job.over for job, _, _ in batch)):
@@ -266,7 +266,7 @@ def _cost(work: Work, index: int) -> float:
     return (len(work.lines[index]) + 16) * float(beam)
 
 
-def _forced(job: _Job, start: int, count: int) -> Sequence[Forced]:
+def _force(job: _Job, start: int, count: int) -> Sequence[Forced]:
     return [NOTHING] * count if job.work.forced is None else job.work.forced[start : start + count]
 
 

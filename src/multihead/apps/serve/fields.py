@@ -85,10 +85,10 @@ def _pairs(text: str | bytes) -> dict[str, object]:
         raise RefusedError(400, "the fields are not UTF-8") from None
     except ValueError:
         raise RefusedError(413, f"more than {MAX_FIELDS:,} fields") from None
-    return _grouped(pairs)
+    return _group(pairs)
 
 
-def _grouped(pairs: list[tuple[str, str]]) -> dict[str, object]:
+def _group(pairs: list[tuple[str, str]]) -> dict[str, object]:
     """Collect pairs by name; what is repeated becomes a list."""
     found: dict[str, object] = {}
     for name, value in pairs:
@@ -127,7 +127,7 @@ async def _multipart(request: Request, max_bytes: int) -> tuple[dict[str, object
     except (MultiPartException, HTTPException, KeyError, ValueError, LookupError) as error:
         detail = getattr(error, "detail", None) or getattr(error, "message", None) or str(error)
         raise RefusedError(400, f"the multipart form is malformed ({detail})") from None
-    return _grouped(pairs), files
+    return _group(pairs), files
 
 
 def _too_large(max_bytes: int) -> RefusedError:

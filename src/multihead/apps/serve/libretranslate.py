@@ -14,7 +14,7 @@ from multihead.apps.serve.handling import Handling, document_path, while_connect
 from multihead.apps.serve.queued import Ticket
 from multihead.apps.serve.refusal import RefusedError
 from multihead.apps.serve.request import language, one_text, parse_request, refuse_unknown
-from multihead.apps.serve.service import ServedDirection, detected, for_request
+from multihead.apps.serve.service import ServedDirection, detect_languages, for_request
 from multihead.data.documents import about_documents
 from multihead.errors import UserError
 from multihead.tasks.translation.texts.text_translator import TextTranslator
@@ -82,7 +82,7 @@ class LibreTranslate:
             response["alternatives"] = [one.alternatives for one in answers]
         response["confidence"] = [round(one.confidence, 3) for one in answers]
         if not wanted.source and identify.available():
-            response["detectedLanguage"] = [_detected(text, direction) for text in wanted.texts]
+            response["detectedLanguage"] = [_detect(text, direction) for text in wanted.texts]
         if wanted.single:
             response = {name: values[0] for name, values in response.items()}  # type: ignore[index]
         if notes := [note for one in answers for note in one.notes]:
@@ -94,7 +94,7 @@ class LibreTranslate:
         fields = await self._handling.fields(request)
         refuse_unknown(fields.values, DETECT, "/detect")
         text = one_text(fields.values, "q", self._handling.limits.chars)
-        guesses = await self._service.run(lambda ticket: detected(text), request.state.client)
+        guesses = await self._service.run(lambda ticket: detect_languages(text), request.state.client)
         found = [
             {"confidence": round(100 * guess.probability, 1), "language": guess.code}
             for guess in guesses
@@ -223,7 +223,7 @@ def _endings() -> set[str]:
     return endings
 
 
-def _detected(text: str, direction: ServedDirection) -> dict[str, object]:
+def _detect(text: str, direction: ServedDirection) -> dict[str, object]:
     """Return the language a text was read as, and how probable it is among all languages, in percent."""
     chances = {guess.code: guess.probability for guess in identify.identify(text, most=500)}
     return {

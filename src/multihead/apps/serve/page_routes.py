@@ -143,12 +143,12 @@ class PageRoutes:
         sentence = self._sentence(values, "q").strip()
         direction = self._direction(values, sentence)
         try:
-            html = await while_connected(request, self._inspected(direction.name, sentence))
+            html = await while_connected(request, self._inspect(direction.name, sentence))
         except UserError as error:  # caused by the sentence, since the run is already loaded
             raise RefusedError(400, str(error)) from None
         return HTMLResponse(html)
 
-    async def _inspected(self, run: str, sentence: str) -> str:
+    async def _inspect(self, run: str, sentence: str) -> str:
         if self._inspections >= MAX_INSPECTIONS:
             raise RefusedError(503, "too many inspections at once; try again in a moment", retry=1)
         self._inspections += 1

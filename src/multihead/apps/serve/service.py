@@ -167,7 +167,7 @@ class Service:
         Raises:
             RefusedError: a sentence that cannot be translated, a full queue, or the deadline.
         """
-        return await self.run(lambda ticket: _translated(texts, direction, options, ticket), client)
+        return await self.run(lambda ticket: _translate(texts, direction, options, ticket), client)
 
     async def run(self, computed: Callable[[Ticket], T], client: str = "", seconds: float | None = None) -> T:
         """Run a function in a thread of its own; when this is cancelled, its ticket is given up.
@@ -203,7 +203,7 @@ def refuse_html_without_library(options: Options) -> None:
         raise RefusedError(501, str(not_installed("HTML")))
 
 
-def _translated(
+def _translate(
     texts: Sequence[str], direction: ServedDirection, options: Options, ticket: Ticket
 ) -> list[TranslatedText]:
     settings = direction.settings
@@ -232,7 +232,7 @@ def _html(
     )
     answers = [_answer(one, 0) for one in found]
     translations = {number: library.to_document(one.markup) for number, one in enumerate(found)}
-    html: bytes = library.rendered(page, translations) if found else text.encode()
+    html: bytes = library.render(page, translations) if found else text.encode()
     lengths = [max(1, len(one.source)) for one in found]
     mean = sum(a.confidence * n for a, n in zip(answers, lengths, strict=True)) / max(1, sum(lengths))
     notes = tuple(note for answer in answers for note in answer.notes)
@@ -261,7 +261,7 @@ def _notes(sentence: SentenceTranslation) -> list[str]:
     return notes
 
 
-def detected(text: str, most: int = 5) -> list[identify.Guess]:
+def detect_languages(text: str, most: int = 5) -> list[identify.Guess]:
     """Return the most probable languages of a text.
 
     Raises:

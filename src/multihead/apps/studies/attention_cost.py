@@ -147,7 +147,7 @@ def measure_all(
                 continue
             points[kind][n] = _in_a_process(kind, n)
             files.write_text(folder / RESULT, _to_json(points))
-            say(f"{kind}, {n:,} positions: {_shown(points[kind][n])}")
+            say(f"{kind}, {n:,} positions: {_show(points[kind][n])}")
     files.write_text(folder / TABLE, table(points))
     return points
 
@@ -206,21 +206,21 @@ def table(points: Mapping[str, Mapping[int, Point]]) -> str:
     rows = [head, ["---", *["---:"] * (len(head) - 1)]]
     for kind, of in points.items():
         fitted = exponents(of)
-        cells = [_shown(of[n]) if n in of else "" for n in lengths]
+        cells = [_show(of[n]) if n in of else "" for n in lengths]
         fits = [f"n^{fitted[what]}" if what in fitted else "" for what in ("seconds", "bytes")]
         rows.append([kind, *cells, *fits])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def _shown(point: Point) -> str:
+def _show(point: Point) -> str:
     if "seconds" not in point:
         return str(point.get("skipped", ""))
     memory = point["bytes"] / 2**20
     digits = 0 if memory >= 10 else 1
-    return f"{_rounded(1000 * point['seconds'])} ms, {memory:.{digits}f} MiB"
+    return f"{_round(1000 * point['seconds'])} ms, {memory:.{digits}f} MiB"
 
 
-def _rounded(x: float) -> str:
+def _round(x: float) -> str:
     return f"{x:,.{max(0, 2 - math.floor(math.log10(max(x, 1e-9))))}f}" if x < 100 else f"{x:,.0f}"
 
 

@@ -218,8 +218,8 @@ def as_json(found: Sequence[Curve], distances: Sequence[int]) -> dict[str, Any]:
             {
                 "layer": curve.layer,
                 "seed": curve.seed,
-                "untrained": [_rounded(slope) for slope in curve.untrained],
-                "trained": [_rounded(slope) for slope in curve.trained],
+                "untrained": [_round(slope) for slope in curve.untrained],
+                "trained": [_round(slope) for slope in curve.trained],
                 "right": [round(share, 4) for share in curve.right],
             }
             for curve in found
@@ -227,5 +227,5 @@ def as_json(found: Sequence[Curve], distances: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
     return float(f"{value:.4g}")

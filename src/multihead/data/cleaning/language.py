@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multihead.data.cleaning.ngrams import CharacterModel, LineNgrams
-from multihead.data.plan import shuffled
+from multihead.data.plan import shuffle_indices
 from multihead.text.scripts import script
 
 TRUSTED = 0.9
@@ -66,7 +66,7 @@ def languages(sources: Sequence[str], targets: Sequence[str]) -> LanguageVerdict
     foreign = [models[1 - side].score(sides[side]) - own[side] for side in (0, 1)]
     wordlike = []
     for side in (0, 1):
-        mixed = LineNgrams([_mixed(text, number) for number, text in enumerate(unique[side])], bits)
+        mixed = LineNgrams([_mix(text, number) for number, text in enumerate(unique[side])], bits)
         wordlike.append(own[side] > models[side].score(mixed) + WORDLIKE)
     rows = [_places(unique[side], lines) for side, lines in enumerate((sources, targets))]
     crossed = [(foreign[side] * sides[side].lengths)[rows[side]] for side in (0, 1)]
@@ -111,9 +111,9 @@ def _surprise(scores: Floats, lines: LineNgrams) -> Floats:
     return found
 
 
-def _mixed(text: str, number: int) -> str:
+def _mix(text: str, number: int) -> str:
     """Return the characters of a text in random order."""
-    return "".join(text[place] for place in shuffled(len(text), number, "characters"))
+    return "".join(text[place] for place in shuffle_indices(len(text), number, "characters"))
 
 
 def _usual_scripts(lines: Sequence[str]) -> Rows:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multihead.data.cleaning.lexicon import ConditionalLexicon, Side
-from multihead.data.cleaning.shifts import shifted
-from multihead.data.plan import shuffled
+from multihead.data.cleaning.shifts import line_shifts
+from multihead.data.plan import shuffle_indices
 from multihead.recipe.settings import TokenizerSettings
 from multihead.text.pieces import BYTES, alphabet, normalizer
 from multihead.text.tokenizer import SPECIAL_TOKENS
@@ -86,9 +86,9 @@ def evidence(sources: Sequence[str], targets: Sequence[str], *, seed: int = 1) -
         views.append((characters(sources), characters(targets)))
     lengths = [np.log1p(np.array([len(line) for line in lines])) for lines in (sources, targets)]
     shift = np.full(len(sources), _constant_shift(*views[0]))
-    found = _judged(views, lengths, shift, seed)
+    found = _judge(views, lengths, shift, seed)
     if np.mean(found.moved != shift) > MOVED:
-        found = _judged(views, lengths, found.moved, seed)
+        found = _judge(views, lengths, found.moved, seed)
     return found
 
 
@@ -105,7 +105,7 @@ def _constant_shift(source: Side, target: Side) -> int:
     return best if explained[best] > explained[0] + CLEARLY else 0
 
 
-def _judged(views: Sequence[View], lengths: Sequence[Floats], shift: Ints, seed: int) -> Evidence:
+def _judge(views: Sequence[View], lengths: Sequence[Floats], shift: Ints, seed: int) -> Evidence:
     """Return the evidence of models that learn from each source and the target that is shifted so."""
     count = len(lengths[0])
     places = np.arange(count)
@@ -116,7 +116,7 @@ def _judged(views: Sequence[View], lengths: Sequence[Floats], shift: Ints, seed:
         "earlier": (places - 1) % count,
         "true": partner,
         "false": (partner + 1) % count,
-        "random": shuffled(count, seed, "mispaired"),
+        "random": shuffle_indices(count, seed, "mispaired"),
     }
     if not shift.any():
         del others["true"], others["false"]
@@ -133,7 +133,7 @@ def _judged(views: Sequence[View], lengths: Sequence[Floats], shift: Ints, seed:
     weights = _regression(true, np.concatenate([features["random"], false]))
     direct, later, earlier = (_with_one(features[name]) @ weights for name in ("direct", "later", "earlier"))
     separation = _separation(*(_with_one(each) @ weights for each in (true, features["random"])))
-    return Evidence(direct, later, earlier, shifted(direct, later, earlier), separation)
+    return Evidence(direct, later, earlier, line_shifts(direct, later, earlier), separation)
 
 
 def _gains(source: Side, target: Side, partner: Ints, others: Mapping[str, Ints]) -> dict[str, Floats]:

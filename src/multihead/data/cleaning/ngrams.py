@@ -49,8 +49,8 @@ class LineNgrams:
             earlier[back + 1 :] = points[1 : max(1, len(points) - back - 1)]
             place = np.arange(len(known)) - np.repeat(np.append(0, self.ends[:-1]), self.lengths)
             earlier[place <= back] = _BORDER
-            self.keys.append(_bucket(_mixed(key, known), self.bits))
-            key = _mixed(key, earlier)
+            self.keys.append(_bucket(_mix(key, known), self.bits))
+            key = _mix(key, earlier)
             self.keys.append(_bucket(key, self.bits))
         self.keys.pop()
 
@@ -94,7 +94,7 @@ class CharacterModel:
         return lines.means(np.log(probability))
 
 
-def _mixed(key: NDArray[np.uint64], points: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mix(key: NDArray[np.uint64], points: NDArray[np.uint64]) -> NDArray[np.uint64]:
     with np.errstate(over="ignore"):
         found: NDArray[np.uint64] = (key ^ (points + np.uint64(1))) * _MULTIPLIER
         found ^= found >> np.uint64(29)

@@ -11,7 +11,7 @@ MOST_ODDS = 6.0
 Floats = NDArray[np.float64]
 
 
-def shifted(direct: Floats, later: Floats, earlier: Floats) -> NDArray[np.int64]:
+def line_shifts(direct: Floats, later: Floats, earlier: Floats) -> NDArray[np.int64]:
     """Return by how many lines the targets are shifted at each line: 0, 1 or -1, (N,).
 
     The most probable path of three states (Viterbi), given the log-odds that each source belongs to its own,

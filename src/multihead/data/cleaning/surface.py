@@ -31,7 +31,7 @@ def noisy(pairs: Sequence[tuple[str, str]]) -> Rows:
     """
     if not pairs:
         return np.zeros(0, dtype=bool)
-    repeated = _repeated([one for one, _ in pairs]) != _repeated([other for _, other in pairs])
+    repeated = _repeat([one for one, _ in pairs]) != _repeat([other for _, other in pairs])
     marks = np.stack([[_letterless(*pair) for pair in pairs], repeated], axis=1)
     found: Rows = (marks & (marks.mean(axis=0) <= 1 - AGREED)).any(axis=1)
     return found
@@ -42,7 +42,7 @@ def _letterless(source: str, target: str) -> bool:
     return min(letters) == 0 and max(letters) >= CONTRAST
 
 
-def _repeated(texts: Sequence[str]) -> Rows:
+def _repeat(texts: Sequence[str]) -> Rows:
     """Return which lines of one side repeat a word, (N,); none where all lines are of a few symbols."""
     lines = [text.casefold().split() for text in texts]
     symbols = len({word for words in lines for word in words}) <= SYMBOLS

@@ -98,7 +98,7 @@ def judge(pairs: Sequence[tuple[str, str]], *, progress: OnProgress | None = Non
     separations = []
     for start in range(0, len(pairs), CHUNK):
         rows = slice(start, min(start + CHUNK, len(pairs)))
-        reasons[rows], odds[rows], moved[rows], separation = _judged(pairs[rows])
+        reasons[rows], odds[rows], moved[rows], separation = _judge(pairs[rows])
         separations.append(separation)
         if progress:
             progress("judging", rows.stop, len(pairs))
@@ -114,7 +114,7 @@ def judge(pairs: Sequence[tuple[str, str]], *, progress: OnProgress | None = Non
     return Judgement(reasons, odds, twins, moved, min(known, default=None))
 
 
-def _judged(
+def _judge(
     pairs: Sequence[tuple[str, str]],
 ) -> tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.int64], float | None]:
     reasons = np.full(len(pairs), -1, dtype=np.int8)

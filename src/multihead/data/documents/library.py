@@ -44,7 +44,7 @@ __all__ = [
     "links_beyond",
     "open_document",
     "referred",
-    "rendered",
+    "render",
     "tmx_lines",
     "to_document",
     "to_translate",
@@ -70,7 +70,7 @@ def user_errors() -> Iterator[None]:
 
 format_of = user_errors()(multihead_documents.format_of)
 open_document = user_errors()(multihead_documents.open_document)
-rendered = user_errors()(Document.rendered)
+render = user_errors()(Document.render)
 write = user_errors()(Document.write)
 
 

@@ -39,11 +39,11 @@ def draw_digits(count: int, seed: int) -> tuple[NDArray[np.uint8], NDArray[np.in
     """
     uniform = Uniform(randomness.derive(seed, "digits"))
     labels_N = np.arange(count) % len(_STROKES)
-    pictures = [_drawn(_STROKES[label], uniform) for label in labels_N]
+    pictures = [_draw(_STROKES[label], uniform) for label in labels_N]
     return np.stack(pictures), labels_N.astype(np.int64)
 
 
-def _drawn(strokes: list[list[tuple[float, float]]], uniform: Uniform) -> NDArray[np.uint8]:
+def _draw(strokes: list[list[tuple[float, float]]], uniform: Uniform) -> NDArray[np.uint8]:
     turn, slant = uniform.between(-0.25, 0.25, 2)
     width, height = uniform.between(0.75, 1.0, 2)
     moved = uniform.between(-0.1, 0.1, 2)

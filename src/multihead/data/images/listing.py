@@ -98,7 +98,7 @@ class FileListing:
         return found.hexdigest()
 
 
-def listed(names: Sequence[str], folder: Path, key: str) -> Listing:
+def list_images(names: Sequence[str], folder: Path, key: str) -> Listing:
     """Return the images that a setting names.
 
     Args:

@@ -111,7 +111,7 @@ def channels_of(picture: Image.Image) -> int:
     return 1 if picture.mode == "L" else 3
 
 
-def fitted(picture: Image.Image, form: Form) -> Pixels:
+def fit_image(picture: Image.Image, form: Form) -> Pixels:
     """Scale the shorter side to ``form.size`` and centre-crop the longer one; (channels, size, size)."""
     if picture.mode != _MODES[form.channels]:
         picture = picture.convert(_MODES[form.channels])

@@ -110,7 +110,7 @@ def draw_shapes() -> tuple[NDArray[np.uint8], list[str]]:
     """Return images on white, (9216, 3, SIZE, SIZE), and their captions."""
     covers = {key: _cover(*key) for key in product(SIZES, SHAPES, PLACES)}
     pictures = [
-        _coloured(covers[size, shape, place], COLOURS[colour]) for size, colour, shape, place in _kinds()
+        _colour(covers[size, shape, place], COLOURS[colour]) for size, colour, shape, place in _kinds()
     ]
     return np.stack(pictures), captions()
 
@@ -124,6 +124,6 @@ def _cover(size: str, shape: str, place: str) -> Plane:
     return cover
 
 
-def _coloured(cover: Plane, colour: tuple[int, int, int]) -> NDArray[np.uint8]:
+def _colour(cover: Plane, colour: tuple[int, int, int]) -> NDArray[np.uint8]:
     shade = np.array(colour, dtype=np.float64)[:, None, None]
     return (255 + cover * (shade - 255)).round().astype(np.uint8)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from multihead.batch import Batch
-from multihead.data.plan import Indices, shuffled
+from multihead.data.plan import Indices, shuffle_indices
 from multihead.data.stream import START, Stream, StreamPosition
 
 B = TypeVar("B", bound=Batch)
@@ -39,7 +39,7 @@ class PictureStream(Stream[B]):
 
     def plan(self, epoch: int) -> list[Indices]:
         """Return the batches of an epoch as arrays of image indices."""
-        order = shuffled(self._count, self._seed, "pictures of epoch", epoch)
+        order = shuffle_indices(self._count, self._seed, "pictures of epoch", epoch)
         whole = len(order) // self._size * self._size
         return list(order[:whole].reshape(-1, self._size))
 

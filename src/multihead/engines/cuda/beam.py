@@ -164,7 +164,7 @@ def _best(logits_RV: Tensor, request: BeamRequest, k: int) -> tuple[Tensor, Tens
     """Each row's log-normaliser, end symbol's logit, and top-k logits and tokens, banned ones excluded."""
     triton = kernel("engines.cuda.triton_best", logits_RV)
     if triton is not None and triton.suits(logits_RV, k):
-        banned_V = _banned(request.banned, logits_RV.shape[1], logits_RV.device)
+        banned_V = _ban(request.banned, logits_RV.shape[1], logits_RV.device)
         found: tuple[Tensor, Tensor, Tensor, Tensor] = triton.best(logits_RV, banned_V, request.eos_id, k)
         return found
     logits_RV = logits_RV.float()
@@ -175,7 +175,7 @@ def _best(logits_RV: Tensor, request: BeamRequest, k: int) -> tuple[Tensor, Tens
 
 
 @cache
-def _banned(tokens: tuple[int, ...], vocabulary: int, device: torch.device) -> Tensor:
+def _ban(tokens: tuple[int, ...], vocabulary: int, device: torch.device) -> Tensor:
     """True for these tokens, (V,)."""
     return torch.tensor([token in tokens for token in range(vocabulary)], device=device)
 

@@ -74,21 +74,21 @@ class GraphTransformer:
         if request.constrained:
             return None
         steps = int(longest_B.max()) + 1
-        slots = _rounded(steps, STRIDE) * request.beam_size + _rounded(source.ids_BS.shape[1], SLOTS)
+        slots = _round(steps, STRIDE) * request.beam_size + _round(source.ids_BS.shape[1], SLOTS)
         most = max(1, self._numbers // 2 // (slots * numbers_per_slot(self.stack)))
         every = (source.ids_BS, source.lengths_B, longest_B)
         parts = zip(*(torch.split(tensor, most) for tensor in every), strict=True)
         return [
             found
             for ids_BS, lengths_B, longest in parts
-            for found in self._searched(Source(ids_BS, lengths_B), longest, _rounded(steps, STRIDE), request)
+            for found in self._run_search(Source(ids_BS, lengths_B), longest, _round(steps, STRIDE), request)
         ]
 
-    def _searched(
+    def _run_search(
         self, source: Source, longest_B: Tensor, steps: int, request: BeamRequest
     ) -> list[list[Hypothesis]]:
         sentences, width = source.ids_BS.shape
-        rows, width = _rounded(sentences, 1 << max(0, sentences.bit_length() - 4)), _rounded(width, SLOTS)
+        rows, width = _round(sentences, 1 << max(0, sentences.bit_length() - 4)), _round(width, SLOTS)
         key = (rows, width, steps, request)
         if key not in self._captured:
             numbers = rows * (steps * request.beam_size + width) * numbers_per_slot(self.stack)
@@ -118,7 +118,7 @@ class GraphTransformer:
         )
         return memory_BSd.to(self.dtype)
 
-    def embedded(self, tokens_BK: Tensor, step: Tensor, steps: int) -> Tensor:
+    def embed(self, tokens_BK: Tensor, step: Tensor, steps: int) -> Tensor:
         """The decoder's input, (B, K, d_model)."""
         x_BKd = F.embedding(tokens_BK, self._embedding)
         table: Tensor | None = self._positions.encodings(steps)
@@ -168,7 +168,7 @@ class _CapturedSearch:
 
     def step(self, number: int) -> None:
         """Take a step; capture it on the second use only, as capturing costs as much as several steps."""
-        last = min(self._steps, _rounded(number + 1, STRIDE))
+        last = min(self._steps, _round(number + 1, STRIDE))
         if last in self._graphs:
             self._graphs[last].replay()
         elif self._uses == 1 or not self._ids_BS.is_cuda:
@@ -201,7 +201,7 @@ class _CapturedSearch:
         bias_BKn.copy_(bias_BKn.gather(1, ancestors))
         bias_BKn.scatter_(2, slots_K[:, None].expand(len(bias_BKn), K, 1), 0.0)
         with torch.autocast(bias_BKn.device.type, enabled=False):  # tensors already have their formats
-            x_BKd = self._model.embedded(state.last, state.step, self._steps)
+            x_BKd = self._model.embed(state.last, state.step, self._steps)
             self._memory.place(slots_K, last * K)
             logits_RV = self._model.decoder.logits(x_BKd, self._memory.caches, bias_BKn)
         state.advance(logits_RV, self._request)
@@ -212,5 +212,5 @@ def _memory(device: torch.device) -> int:
     return torch.cuda.get_device_properties(device).total_memory // 4 if device.type == "cuda" else MEMORY
 
 
-def _rounded(count: int, multiple: int) -> int:
+def _round(count: int, multiple: int) -> int:
     return -(-count // multiple) * multiple

@@ -36,9 +36,9 @@ class NativeCache:
     ) -> None:
         kept: Any = np.float32 if number_format == "float32" else np.uint16
         self._format: Format = "float32" if number_format == "float32" else "bfloat16"
-        S = _aligned(source)
+        S = _align(source)
         keys = np.empty((*heads, d_k, S), kept)
-        values = np.empty((*heads, S, _aligned(d_v)), kept)
+        values = np.empty((*heads, S, _align(d_v)), kept)
         self._source, self.lengths_N = (keys, values), lengths_N
         self._own = (keys[..., :0], values[..., :0, :])
         self.slots = 0
@@ -75,7 +75,7 @@ class NativeCache:
     def reserve(self, slots: int) -> None:
         """Ensure a capacity of this many slots; grow to twice that if it is too small."""
         if slots > self.room:
-            self._own = self._larger(_aligned(2 * slots))
+            self._own = self._larger(_align(2 * slots))
 
     def keep(self, sentences: Any) -> None:
         """Keep these sentences only; an array or a tensor of their numbers."""
@@ -104,7 +104,7 @@ class NativeCache:
             np.take_along_axis(keys, slots_NM[None, :, None, None], axis=4),
             np.take_along_axis(values, slots_NM[None, :, None, :, None], axis=3),
         )
-        self._own = self._larger(_aligned(M))
+        self._own = self._larger(_align(M))
 
     def _larger(self, room: int) -> tuple[Array, Array]:
         """Copy the target's keys and values to larger buffers, zero-padded to a multiple of ``ALIGNED``."""
@@ -114,10 +114,10 @@ class NativeCache:
             np.empty((*values.shape[:-2], room, values.shape[-1]), values.dtype),
         )
         larger[0][..., : self.room] = keys
-        larger[0][..., self.room : _aligned(self.room)] = 0
+        larger[0][..., self.room : _align(self.room)] = 0
         larger[1][..., : self.room, :] = values
         return larger
 
 
-def _aligned(count: int) -> int:
+def _align(count: int) -> int:
     return -(-count // ALIGNED) * ALIGNED

@@ -9,7 +9,7 @@ from typing import NoReturn, Self
 import numpy as np
 
 from multihead.description import LinearSpec
-from multihead.engines.native.parts import stacked
+from multihead.engines.native.parts import stack_layers
 from multihead.system import native_library as native
 from multihead.system.native_library import PANEL, Array, Format
 
@@ -30,7 +30,7 @@ class PackedLinear:
     def __init__(self, weight: Array, bias: Array | None, number_format: Format) -> None:
         self.outputs, self.inputs = weight.shape
         self.number_format: Format = number_format
-        self._weight = packed(weight, number_format)
+        self._weight = pack(weight, number_format)
         self._bias = None if bias is None else np.ascontiguousarray(bias, np.float32)
         addresses = native.array_address(self._weight), native.array_address(self._bias)
         self.description = (*addresses, self.inputs, self.outputs, 0)
@@ -42,7 +42,7 @@ class PackedLinear:
     @classmethod
     def of(cls, number_format: Format, *parts: LinearSpec, first: float = 1.0) -> Self:
         """Stack layers of one input, and multiply the first one's output by a factor."""
-        return cls(*stacked(*parts, first=first), number_format)
+        return cls(*stack_layers(*parts, first=first), number_format)
 
     def __call__(self, x_Md: Array) -> Array:
         """Apply the layer; (M, inputs) to (M, outputs), both in float32."""
@@ -52,11 +52,11 @@ class PackedLinear:
         return out
 
 
-def packed(weight_OI: Array, number_format: Format) -> Array:
+def pack(weight_OI: Array, number_format: Format) -> Array:
     """Return a weight as the native kernels read it (``native/products.h``), in panels of 64 outputs."""
     if number_format == "int8":
         return _packed_int8(weight_OI)
-    return _packed(to_bfloat16(weight_OI) if number_format == "bfloat16" else weight_OI)
+    return _pack(to_bfloat16(weight_OI) if number_format == "bfloat16" else weight_OI)
 
 
 def to_bfloat16(numbers: Array) -> Array:
@@ -71,7 +71,7 @@ def from_bfloat16(bits: Array) -> Array:
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
-def quantised(weight_OI: Array) -> tuple[Array, Array]:
+def quantise(weight_OI: Array) -> tuple[Array, Array]:
     """Quantise to int8, from -127 to 127; return the numbers and the scale of each output, (O, 1)."""
     scale_O1 = np.abs(weight_OI).max(1, keepdims=True) / np.float32(127)
     numbers = np.rint(weight_OI / np.where(scale_O1 > 0, scale_O1, np.float32(1)))
@@ -81,14 +81,14 @@ def quantised(weight_OI: Array) -> tuple[Array, Array]:
 
 def _packed_int8(weight_OI: Array) -> Array:
     """Pack in int8: panels of words of four inputs, the outputs' scales, and 128 times their sums."""
-    bytes_OI, scale_O1 = quantised(weight_OI)
+    bytes_OI, scale_O1 = quantise(weight_OI)
     offset_O1 = 128 * bytes_OI.sum(1, keepdims=True, dtype=np.int32)
-    words_PI64 = _packed(bytes_OI).view(np.int32)[..., 0]
-    ends = [_packed(end_O1)[..., 0].view(np.int32) for end_O1 in (scale_O1, offset_O1)]
+    words_PI64 = _pack(bytes_OI).view(np.int32)[..., 0]
+    ends = [_pack(end_O1)[..., 0].view(np.int32) for end_O1 in (scale_O1, offset_O1)]
     return np.concatenate([words_PI64, *ends], axis=1)
 
 
-def _packed(weight_OI: Array) -> Array:
+def _pack(weight_OI: Array) -> Array:
     """Pack into panels of 64 outputs, word by word; a word is one float32, two bf16 or four int8 inputs."""
     per_word = 4 // weight_OI.itemsize
     outputs, inputs = weight_OI.shape

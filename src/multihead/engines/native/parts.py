@@ -6,7 +6,7 @@ from multihead.description import AttentionSpec, EmbeddingSpec, EncoderDecoderSp
 from multihead.system.native_library import Array
 
 
-def stacked(*parts: LinearSpec, first: float = 1.0) -> tuple[Array, Array | None]:
+def stack_layers(*parts: LinearSpec, first: float = 1.0) -> tuple[Array, Array | None]:
     """The layers' weights and biases stacked, the first layer's multiplied by a factor."""
     factors = np.array([first, *(1.0 for _ in parts[1:])], np.float32)
     weight = np.concatenate([part.weight * factor for part, factor in zip(parts, factors, strict=True)])

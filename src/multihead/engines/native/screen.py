@@ -8,7 +8,7 @@ less than the rounding error of bf16.
 
 import numpy as np
 
-from multihead.engines.native.packed_linear import PackedLinear, from_bfloat16, quantised, to_bfloat16
+from multihead.engines.native.packed_linear import PackedLinear, from_bfloat16, quantise, to_bfloat16
 from multihead.system import native_library as native
 from multihead.system.native_library import Array, Format
 
@@ -36,7 +36,7 @@ class Screen:
         self._weight = to_bfloat16(weight) if rounded else np.ascontiguousarray(weight)
         exact = from_bfloat16(self._weight) if rounded else self._weight
         self._bytes = PackedLinear(exact, bias, "int8")
-        number, scale = quantised(exact)
+        number, scale = quantise(exact)
         approximate = number * scale
         # Upper bounds of the rows' norms: of the quantised weights, and of their quantisation errors.
         bounds = [np.linalg.norm(part, axis=1).max() for part in (approximate, exact - approximate)]

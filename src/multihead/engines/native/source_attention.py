@@ -58,26 +58,26 @@ class SourceAttention:
         add_positions(x_1Td, model.target_positions)
         x_Td, found = x_1Td[0], []
         for layer in self._layers:
-            x_Td, weights_HTS = _decoded(layer, x_Td, memory_Sd)
+            x_Td, weights_HTS = _decode(layer, x_Td, memory_Sd)
             found.append(weights_HTS)
         return found
 
 
-def _decoded(
+def _decode(
     layer: DecoderLayerSpec | RecurrentDecoderLayerSpec, x_Td: Array, memory_Sd: Array
 ) -> tuple[Array, Array]:
     """Apply a layer; return its output and its weights over the source."""
     weights_HTS: list[Array] = []
 
     def over_source(y_Td: Array) -> Array:
-        out_Td, weights = _attended(layer.cross_attention, y_Td, memory_Sd, causal=False)
+        out_Td, weights = _attend(layer.cross_attention, y_Td, memory_Sd, causal=False)
         weights_HTS.append(weights)
         return out_Td
 
     def over_target(y_Td: Array) -> Array:
         if isinstance(layer, RecurrentDecoderLayerSpec):
             return _ssru(layer.cell, y_Td)
-        return _attended(layer.self_attention, y_Td, y_Td, causal=True)[0]
+        return _attend(layer.self_attention, y_Td, y_Td, causal=True)[0]
 
     x_Td = _around(layer.around_self, x_Td, over_target)
     x_Td = _around(layer.around_cross, x_Td, over_source)
@@ -93,7 +93,7 @@ def _around(residual: ResidualSpec, x_Td: Array, sublayer: Callable[[Array], Arr
     return layer_norm(x_Td + sublayer(x_Td), residual.norm)
 
 
-def _attended(spec: AttentionSpec, x_Td: Array, memory_Sd: Array, *, causal: bool) -> tuple[Array, Array]:
+def _attend(spec: AttentionSpec, x_Td: Array, memory_Sd: Array, *, causal: bool) -> tuple[Array, Array]:
     """Return the output of an attention, (T, d_model), and its weights, (H, T, S)."""
     key, value = keys_of_every_head(spec)
     q_HTd = _heads(_linear(x_Td, spec.w_q), spec.heads)

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from multihead.description import Spec, mapped
+from multihead.description import Spec, map_weights
 from multihead.engines.native.cache import NativeCache
 from multihead.engines.native.layers import NativeDecoder
 from multihead.system.native_library import Array
@@ -28,7 +28,7 @@ def in_arrays(spec: Spec) -> Spec:
             arrays[id(value)] = value, value.detach().float().contiguous().numpy()
         return arrays[id(value)][1]
 
-    return mapped(spec, array)
+    return map_weights(spec, array)
 
 
 class TensorDecoder:

@@ -64,7 +64,7 @@ def spec_from_json(content: Any, weights: Mapping[str, Array]) -> EncoderDecoder
         ValueError: it is no description of an encoder-decoder with these weights.
     """
     try:
-        spec = _decoded(content, weights)
+        spec = _decode(content, weights)
         if not isinstance(spec, EncoderDecoderSpec):
             raise ValueError("not an encoder-decoder")
         _check(spec)
@@ -73,14 +73,14 @@ def spec_from_json(content: Any, weights: Mapping[str, Array]) -> EncoderDecoder
     return spec
 
 
-def _decoded(content: Any, weights: Mapping[str, Array]) -> Any:
+def _decode(content: Any, weights: Mapping[str, Array]) -> Any:
     if isinstance(content, list):
-        return tuple(_decoded(part, weights) for part in content)
+        return tuple(_decode(part, weights) for part in content)
     if not isinstance(content, dict):
         return content
     if content.keys() == {"weight"}:
         return weights[content["weight"]]
-    parts = {name: _decoded(value, weights) for name, value in content.items() if name != "is"}
+    parts = {name: _decode(value, weights) for name, value in content.items() if name != "is"}
     if content["is"] == "PositionsSpec":
         parts["encodings"] = None  # they need the width, and are made with the whole
     if content["is"] == "EncoderDecoderSpec":

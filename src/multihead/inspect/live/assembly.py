@@ -95,7 +95,7 @@ def assemble(title: str, blocks: PageBlocks, *, links: str = "", installable: bo
     if installable:
         policy += "; manifest-src 'self'"
     elements = [
-        *(_block(name, _compressed(content)) for name, content in contents.items()),
+        *(_block(name, _compress(content)) for name, content in contents.items()),
         # Uncompressed: the page checks the script and starts the worker before it can decompress anything.
         _block("worker", worker.encode()),
     ]
@@ -118,7 +118,7 @@ def _digest(content: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode("ascii")
 
 
-def _compressed(content: bytes) -> bytes:
+def _compress(content: bytes) -> bytes:
     return gzip.compress(content, 9, mtime=0)
 
 

@@ -86,7 +86,9 @@ def align(
             remedy="Choose a model with cross-attention to see an alignment.",
         )
     layers = [one.sentence(index) for one in cross]
-    layer = most_informative(layers) if choice.layer is None else checked("layer", choice.layer, len(layers))
+    layer = (
+        most_informative(layers) if choice.layer is None else check_index("layer", choice.layer, len(layers))
+    )
     matrix = _of_all(layers, choice) if choice.all_layers else combine(layers[layer - 1], choice)
     assert matrix.shape == (len(target.pieces), len(source.pieces)), "the tokens do not match the record"
     rows, columns = target.pieces, source.pieces
@@ -125,16 +127,16 @@ def mutual_information(matrix_TS: Floats) -> float:
 def combine(heads_HTS: Floats, choice: AlignmentHead) -> Floats:
     """Reduce a layer's heads to the chosen head or to their mean or maximum, (T, S); rows sum to 1."""
     if choice.head is not None:
-        head: Floats = heads_HTS[checked("head", choice.head, len(heads_HTS)) - 1]
+        head: Floats = heads_HTS[check_index("head", choice.head, len(heads_HTS)) - 1]
         return head
-    return _normalised(heads_HTS.mean(axis=0) if choice.combine == "mean" else heads_HTS.max(axis=0))
+    return _normalise(heads_HTS.mean(axis=0) if choice.combine == "mean" else heads_HTS.max(axis=0))
 
 
 def _of_all(layers: Sequence[Floats], choice: AlignmentHead) -> Floats:
     means = [combine(layer, choice) for layer in layers]
     shares = np.array([mutual_information(mean) ** 2 for mean in means], dtype=np.float32)
     shares = shares / shares.sum() if shares.any() else np.full_like(shares, 1 / len(shares))
-    return _normalised(np.einsum("l,lts->ts", shares, np.stack(means)))
+    return _normalise(np.einsum("l,lts->ts", shares, np.stack(means)))
 
 
 def merge_words(matrix_TS: Floats, target_words: Sequence[int], source_words: Sequence[int]) -> Floats:
@@ -153,10 +155,10 @@ def merge_words(matrix_TS: Floats, target_words: Sequence[int], source_words: Se
 
 def drop_tokens(matrix_TS: Floats, rows_T: NDArray[np.bool_], columns_S: NDArray[np.bool_]) -> Floats:
     """Drop the rows and columns marked True and renormalise; a row without remaining weight stays 0."""
-    return _normalised(matrix_TS[~rows_T][:, ~columns_S])
+    return _normalise(matrix_TS[~rows_T][:, ~columns_S])
 
 
-def _normalised(matrix: Floats) -> Floats:
+def _normalise(matrix: Floats) -> Floats:
     total: Floats = matrix.sum(axis=-1, keepdims=True)
     total[total == 0] = 1
     return matrix / total
@@ -177,7 +179,7 @@ def _without_specials(tokens: Sequence[TokenLabel]) -> tuple[TokenLabel, ...]:
     return tuple(token for token in tokens if not token.special)
 
 
-def checked(name: str, number: int, count: int) -> int:
+def check_index(name: str, number: int, count: int) -> int:
     """Return the number of a layer or head; raise ``UserError`` unless it lies in 1..count."""
     if not 1 <= number <= count:
         raise UserError(f"there is no {name} {number}", remedy=f"Choose one from 1 to {count}.")

@@ -174,11 +174,11 @@ def join_steps(captured: Sequence[Call]) -> list[Call]:
     found: list[Call] = []
     for _, group in groupby(by_module, key=lambda call: (call.module, call.weights_BHQK.shape[2] == 1)):
         parts = list(group)
-        found.extend([_concatenated(parts)] if parts[0].weights_BHQK.shape[2] == 1 else parts)
+        found.extend([_concatenate(parts)] if parts[0].weights_BHQK.shape[2] == 1 else parts)
     return found
 
 
-def _concatenated(parts: Sequence[Call]) -> Call:
+def _concatenate(parts: Sequence[Call]) -> Call:
     first = parts[0]
     allowed = [part.allowed_BHQK for part in parts if part.allowed_BHQK is not None]
     return Call(

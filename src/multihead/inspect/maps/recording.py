@@ -45,7 +45,7 @@ def record(model: nn.Module, batch: PairBatch, *, keep_inputs: bool = False) -> 
     source, target = batch.source.lengths_B, batch.target_lengths_B
     layers: defaultdict[Kind, int] = defaultdict(int)
     records = []
-    for call in _captured(model, lambda read: read.score(batch)):
+    for call in _capture(model, lambda read: read.score(batch)):
         kind = call.kind or calls.kind_by_shape(call, batch)
         layers[kind] += 1
         queries = source if kind == "encoder self" else target
@@ -73,7 +73,7 @@ def record_sequence(
     lengths = torch.tensor([length])
     return [
         _record(call, "self", layer, lengths, lengths, keep_inputs)
-        for layer, call in enumerate(_captured(model, run), start=1)
+        for layer, call in enumerate(_capture(model, run), start=1)
     ]
 
 
@@ -89,11 +89,11 @@ def record_cross(model: nn.Module, run: Callable[[Any], object]) -> NDArray[np.f
     Returns:
         Weights (L, H, Q, K), in the order the layers ran.
     """
-    crossing = [call for call in _captured(model, run) if "cross_attention" in call.module.split(".")]
+    crossing = [call for call in _capture(model, run) if "cross_attention" in call.module.split(".")]
     return np.stack([call.weights_BHQK[0].float().cpu().numpy() for call in crossing])
 
 
-def _captured(model: nn.Module, run: Callable[[Any], object]) -> list[Call]:
+def _capture(model: nn.Module, run: Callable[[Any], object]) -> list[Call]:
     """Run the model and return the calls of its attention modules."""
 
     def captured(plain: nn.Module) -> list[Call]:

@@ -9,7 +9,7 @@ from multihead.inspect.maps.alignment import (
     CAUTION,
     Alignment,
     AlignmentHead,
-    checked,
+    check_index,
     combine,
     drop_tokens,
     merge_words,
@@ -34,8 +34,8 @@ def resolve(records: Sequence[AttentionRecord], tokens: Sentence, choice: Alignm
         raise UserError("this model has no attention", remedy="There are no attention weights to show.")
     if choice.layer is None and choice.head is None:
         return sharpest_head(records, np.array([token.special for token in tokens.pieces]))
-    layer = 1 if choice.layer is None else checked("layer", choice.layer, len(records))
-    head = 0 if choice.head is None else checked("head", choice.head, records[layer - 1].num_heads)
+    layer = 1 if choice.layer is None else check_index("layer", choice.layer, len(records))
+    head = 0 if choice.head is None else check_index("head", choice.head, records[layer - 1].num_heads)
     return layer, head
 
 

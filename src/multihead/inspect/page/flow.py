@@ -78,7 +78,7 @@ class _UnitUses:
     reads: set[int] = field(default_factory=set)
 
 
-def _merged(uses: Sequence[Use]) -> list[_UnitUses]:
+def _merge(uses: Sequence[Use]) -> list[_UnitUses]:
     """Return the parts, those of the source side first."""
     sides = _sides(uses)
     found: dict[tuple[str, bool, bool, bool], _UnitUses] = {}
@@ -118,7 +118,7 @@ def _sides(uses: Sequence[Use]) -> list[bool]:
 
 def _parts(model: nn.Module, uses: Sequence[Use], records: Sequence[AttentionRecord]) -> Iterator[Json]:
     counted: set[int] = set()
-    parts = _merged(uses)
+    parts = _merge(uses)
     for part in parts:
         module = model.get_submodule(part.use.module)
         own = dict(module.named_parameters())
@@ -173,10 +173,10 @@ def _layer(model: nn.Module, path: str) -> str:
 
 
 def _attention(use: Use, records: Sequence[AttentionRecord]) -> Json | None:
-    return next((found for record in records for found in _measured(use, record)), None)
+    return next((found for record in records for found in _measure(use, record)), None)
 
 
-def _measured(use: Use, record: AttentionRecord) -> Iterator[Json]:
+def _measure(use: Use, record: AttentionRecord) -> Iterator[Json]:
     if (record.module + ".").startswith(use.module + "."):
         yield {
             "kind": record.kind,

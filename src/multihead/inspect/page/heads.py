@@ -81,8 +81,8 @@ def _statistics(
     # Row i of the decoder is the query at the token read at position i.
     name, share = pattern(head_QK.astype(np.float64), special_K, same_sequence=record.kind != "cross")
     return {
-        "entropy": packing.rounded(entropy(head_QK), 2),
-        "distance": packing.rounded(np.sum(head_QK * distances_QK, axis=1, dtype=np.float64).mean(), 2),
+        "entropy": packing.round_number(entropy(head_QK), 2),
+        "distance": packing.round_number(np.sum(head_QK * distances_QK, axis=1, dtype=np.float64).mean(), 2),
         "pattern": name,
-        "share": packing.rounded(share, 2),
+        "share": packing.round_number(share, 2),
     }

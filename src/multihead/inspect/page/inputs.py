@@ -60,7 +60,7 @@ def neighbours(embedding: object, tokenizer: Tokenizer, ids: Sequence[int]) -> l
         {
             "text": _label(tokenizer, token),
             "nearest": [
-                {"text": _label(tokenizer, int(index)), "cosine": packing.rounded(value, 3)}
+                {"text": _label(tokenizer, int(index)), "cosine": packing.round_number(value, 3)}
                 for index, value in zip(row, cosine, strict=True)
             ],
         }

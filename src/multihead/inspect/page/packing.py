@@ -37,6 +37,6 @@ def base64_text(values: NDArray[Any]) -> str:
     return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode("ascii")
 
 
-def rounded(value: float, digits: int = 4) -> float:
+def round_number(value: float, digits: int = 4) -> float:
     """Round a number to this many decimals, which keeps the JSON short."""
     return round(float(value), digits)

@@ -195,7 +195,7 @@ def top_three(predictions: Predictions) -> str:
 def packed_predictions(predictions: Predictions) -> Json:
     """Return predictions as page data."""
     answers = [
-        {"text": figures.visible(text, 60), "p": packing.rounded(p)}
+        {"text": figures.visible(text, 60), "p": packing.round_number(p)}
         for text, p in predictions.probabilities.items()
     ]
     return {"target": figures.visible(predictions.target, 60), "answers": answers}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from multihead.inspect.maps import Alignment
-from multihead.recipe.values import spelled
+from multihead.recipe.values import spell_value
 from multihead.run import Run
 from multihead.scores import Comparison, LengthBucket
 from multihead.system import plugins
@@ -138,13 +138,15 @@ def facts(run: Run, name: str, parameters: int | None = None) -> RunFacts:
     ]
     return RunFacts(
         name=name,
-        kind=plugins.shown(recipe.kind),
+        kind=plugins.display_name(recipe.kind),
         parameters=parameters,
         step=max((event.get("step", 0) for event in events), default=0),
         seconds=updates[-1]["seconds"] if updates else None,
         seconds_an_epoch=_seconds_an_epoch(updates),
         events=events,
-        settings={key: spelled(value) for key, value in recipe.values().items() if key.startswith(SECTIONS)},
+        settings={
+            key: spell_value(value) for key, value in recipe.values().items() if key.startswith(SECTIONS)
+        },
     )
 
 

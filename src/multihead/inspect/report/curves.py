@@ -31,12 +31,12 @@ def overlaid(runs: Sequence[RunFacts], charts: Sequence[Chart] = CHARTS[:3]) -> 
         [
             card(say(title), named, _chart(title, runs, event, keys, zero))
             for title, event, keys, zero in charts
-            if _logged(runs, event, keys)
+            if _is_logged(runs, event, keys)
         ]
     )
 
 
-def _logged(runs: Sequence[RunFacts], event: str, keys: tuple[str, ...]) -> bool:
+def _is_logged(runs: Sequence[RunFacts], event: str, keys: tuple[str, ...]) -> bool:
     return any(points(run.events, CurveLine(event, keys, "", "")) for run in runs)
 
 

@@ -71,7 +71,7 @@ def line_chart(
         x_ticks: (value, label, second line of the label); round numbers by default.
         from_zero: start the vertical axis at 0.
     """
-    shown = [Series(s.label, _thinned(s.points), s.number, s.hollow, s.notes, s.markers) for s in series]
+    shown = [Series(s.label, _thin(s.points), s.number, s.hollow, s.notes, s.markers) for s in series]
     xs = [x for one in shown for x, _ in one.points] + [x for x, _, _ in x_ticks]
     ys = [y for one in shown for _, y in one.points]
     if not ys:
@@ -107,7 +107,7 @@ def ticks(low: float, high: float) -> list[float]:
     return [float(value) for value in found]
 
 
-def _thinned(points: Points) -> Points:
+def _thin(points: Points) -> Points:
     finite = [(x, y) for x, y in points if math.isfinite(y)]
     stride = math.ceil(len(finite) / MAX_POINTS)
     # The last point is the current value and always stays.

@@ -61,7 +61,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Child]], caption: str = "
     )
 
 
-def folded(summary: str, content: Child, *, open_: bool = False) -> SafeHtml:
+def fold(summary: str, content: Child, *, open_: bool = False) -> SafeHtml:
     """Return content that is hidden behind a summary."""
     return tag("details", tag("summary", summary), content, open=open_)
 

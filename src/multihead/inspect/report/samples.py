@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from multihead.inspect.report.markup import Child, SafeHtml, tag
-from multihead.inspect.report.parts import card, folded
-from multihead.inspect.report.sentences import marked
+from multihead.inspect.report.parts import card, fold
+from multihead.inspect.report.sentences import mark_differences
 from multihead.inspect.report.words import say
 
 MAX_STEPS = 8
@@ -66,7 +66,10 @@ def _translation(one: Sample, by_step: Sequence[tuple[int, Sequence[Sample]]]) -
     source, reference, _ = one
     outputs = [(step, output) for step, samples in by_step for s, r, output in samples if (s, r) == one[:2]]
     rows: list[Child] = [
-        [tag("dt", say("update {}", f"{step:,}")), tag("dd", list(marked(output, reference)), dir="auto")]
+        [
+            tag("dt", say("update {}", f"{step:,}")),
+            tag("dd", list(mark_differences(output, reference)), dir="auto"),
+        ]
         for step, output in dict(outputs).items()
     ]
     return tag(
@@ -85,4 +88,4 @@ def _translation(one: Sample, by_step: Sequence[tuple[int, Sequence[Sample]]]) -
 
 def _text(step: int, text: str, *, open_: bool) -> SafeHtml:
     lines = [[line, SafeHtml("\n")] for line in text.split("\n")]
-    return folded(say("update {}", f"{step:,}"), tag("pre", lines), open_=open_)
+    return fold(say("update {}", f"{step:,}"), tag("pre", lines), open_=open_)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from multihead.inspect.report.content import RunFacts, TestSetResults
 from multihead.inspect.report.lines import Scale, Series, colour, legend, line_chart
 from multihead.inspect.report.markup import Child, SafeHtml, tag
-from multihead.inspect.report.parts import card, duration, folded, scrolling, table
+from multihead.inspect.report.parts import card, duration, fold, scrolling, table
 from multihead.inspect.report.words import say
 from multihead.scores import Comparison, Interval, LengthBucket, format_perplexity
 
@@ -191,7 +191,7 @@ def length_card(runs: Sequence[RunFacts], test: TestSetResults) -> SafeHtml:
         say("BLEU by source length"),
         legend([run.name for run in runs]),
         chart,
-        folded(say("as a table"), numbers),
+        fold(say("as a table"), numbers),
         lead=say(
             "A fixed-length vector must encode the whole sentence, so models without attention lose quality "
             "on long sentences (Bahdanau et al. 2015, fig. 2)."
@@ -214,4 +214,4 @@ def differences_card(runs: Sequence[RunFacts]) -> SafeHtml:
         return SafeHtml()
     rows: list[list[Child]] = [[key, *(run.settings.get(key, "–") for run in runs)] for key in differing]
     listed = scrolling(table([say("setting"), *(run.name for run in runs)], rows), "settings")
-    return card(say("Settings"), folded(say("{} settings differ between the runs", len(differing)), listed))
+    return card(say("Settings"), fold(say("{} settings differ between the runs", len(differing)), listed))

@@ -71,7 +71,7 @@ def _example(runs: Sequence[RunFacts], one: TranslatedExample) -> SafeHtml:
             [
                 [
                     tag("dt", tag("i", class_=f"chip {colour(i)}"), run.name),
-                    tag("dd", list(marked(output, one.reference)), dir="auto"),
+                    tag("dd", list(mark_differences(output, one.reference)), dir="auto"),
                     tag("dd", f"{score:.1f}", class_="n"),
                 ]
                 for i, (run, output, score) in enumerate(zip(runs, one.outputs, one.chrf, strict=True))
@@ -82,7 +82,7 @@ def _example(runs: Sequence[RunFacts], one: TranslatedExample) -> SafeHtml:
     )
 
 
-def marked(output: str, reference: str) -> Iterator[Child]:
+def mark_differences(output: str, reference: str) -> Iterator[Child]:
     """Yield the words of an output, with ``<mark>`` around those that differ from the reference."""
     words, wanted = output.split(), reference.split()
     if not words:

@@ -10,7 +10,7 @@ from multihead.inspect.report.content import AlignedSentence, Event, RunFacts, f
 from multihead.inspect.report.curves import of_one
 from multihead.inspect.report.maps import alignment_map
 from multihead.inspect.report.markup import Child, SafeHtml, join, tag
-from multihead.inspect.report.parts import card, duration, facts_table, folded, report
+from multihead.inspect.report.parts import card, duration, facts_table, fold, report
 from multihead.inspect.report.samples import samples_card
 from multihead.inspect.report.words import known, say
 from multihead.recipe import tasks
@@ -42,7 +42,7 @@ def training_page(
         _alignments(alignments),
         samples_card(list(run.samples())),
         card(say("Data"), _data(environment.get("data", {}))),
-        card(say("Settings"), folded(say("full recipe.toml"), _settings(run))),
+        card(say("Settings"), fold(say("full recipe.toml"), _settings(run))),
         card(say("Machine and versions"), _machine(environment)),
     ]
     return report(
@@ -56,7 +56,7 @@ def training_page(
 def _state(run: Run, about: RunFacts) -> str:
     recipe = run.recipe
     ended = [event for event in about.events if event.get("event") == "end"]
-    task = plugins.shown(recipe.task)
+    task = plugins.display_name(recipe.task)
     progress = about.kind, known(task), f"{about.step:,}", f"{recipe.training.steps:,}"
     if not ended:
         return say("{}, {}; update {} of {}", *progress)
@@ -157,7 +157,7 @@ def _settings(run: Run) -> SafeHtml:
     sections: dict[str, list[tuple[str, Child]]] = {}
     for key, value in run.recipe.values().items():
         section, _, name = key.rpartition(".")
-        sections.setdefault(section, []).append((name, _spelled(value)))
+        sections.setdefault(section, []).append((name, _spell(value)))
     shown = [
         tag("section", tag("h3", f"[{name}]" if name else "recipe"), facts_table(rows))
         for name, rows in sections.items()
@@ -165,9 +165,9 @@ def _settings(run: Run) -> SafeHtml:
     return tag("div", shown, class_="sections")
 
 
-def _spelled(value: object) -> str:
+def _spell(value: object) -> str:
     if isinstance(value, tuple | list):
-        return ", ".join(map(_spelled, value)) or "–"
+        return ", ".join(map(_spell, value)) or "–"
     return (
         "–" if value is None or value == "" else str(value).lower() if isinstance(value, bool) else str(value)
     )
@@ -176,7 +176,7 @@ def _spelled(value: object) -> str:
 def _machine(environment: Mapping[str, Any]) -> SafeHtml:
     machine, versions = dict(environment.get("machine", {})), environment.get("versions", {})
     rows = [
-        (known(name.replace("_", " ").replace("gib", "(GiB)")), _spelled(value))
+        (known(name.replace("_", " ").replace("gib", "(GiB)")), _spell(value))
         for name, value in machine.items()
         if value not in (None, "", [])
     ]

@@ -17,7 +17,7 @@ class Said(str):
 
     def __add__(self, other: str) -> "Said":
         """Concatenate in both languages."""
-        return _said(f"{self}{other}", self.korean + (other.korean if isinstance(other, Said) else other))
+        return _message(f"{self}{other}", self.korean + (other.korean if isinstance(other, Said) else other))
 
 
 def say(key: str, *values: object) -> Said:
@@ -27,7 +27,7 @@ def say(key: str, *values: object) -> Said:
         KeyError: the table has no such text.
     """
     korean = [one.korean if isinstance(one, Said) else str(one) for one in values]
-    return _said(_filled(key, [str(one) for one in values]), _filled(REPORT[key], korean))
+    return _message(_fill(key, [str(one) for one in values]), _fill(REPORT[key], korean))
 
 
 def known(text: str) -> str:
@@ -37,15 +37,15 @@ def known(text: str) -> str:
 
 def both(text: str) -> Said:
     """Return a text that is the same in both languages, or has its Korean already."""
-    return text if isinstance(text, Said) else _said(text, text)
+    return text if isinstance(text, Said) else _message(text, text)
 
 
-def _said(english: str, korean: str) -> Said:
+def _message(english: str, korean: str) -> Said:
     text = Said(english)
     text.korean = korean
     return text
 
 
-def _filled(text: str, values: list[str]) -> str:
+def _fill(text: str, values: list[str]) -> str:
     order = iter(values)
     return re.sub(r"\{(\d*)\}", lambda found: values[int(found[1])] if found[1] else next(order), text)

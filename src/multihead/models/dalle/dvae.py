@@ -70,7 +70,7 @@ class DiscreteVAE(nn.Module):
     def pixels(self, codes_Bn: Tensor, columns: int) -> Tensor:
         """Decode codes into pictures, (B, channels, height, width), from 0 to 1."""
         vectors = self.codebook(codes_Bn).mT
-        return self._decoded(vectors.unflatten(2, (-1, columns))).clamp(0, 1)
+        return self._decode(vectors.unflatten(2, (-1, columns))).clamp(0, 1)
 
     def forward(self, pixels_BChw: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
         """Reconstruct pictures through relaxed codes; return them and the codes' logits.
@@ -83,9 +83,9 @@ class DiscreteVAE(nn.Module):
         vectors = torch.einsum(
             "bkrc,kd->bdrc", soft_BKrc.to(self.codebook.weight.dtype), self.codebook.weight
         )
-        return self._decoded(vectors), logits_BKrc
+        return self._decode(vectors), logits_BKrc
 
-    def _decoded(self, vectors_Bdrc: Tensor) -> Tensor:
+    def _decode(self, vectors_Bdrc: Tensor) -> Tensor:
         pixels: Tensor = self.decoder(vectors_Bdrc)
         return (pixels.float() + 1) / 2
 

@@ -25,7 +25,7 @@ class _Additive(torch.autograd.Function):
         q, k, v = map(_wide, (q_BHQd, k_BHKd, v_d))
         q, k = (q + q).exp(), (k + k).exp()
         scores = q.new_empty((*q.shape[:-1], k.shape[-2]))
-        native.call("additive", torch.float32, _described(q, k, v), scores)
+        native.call("additive", torch.float32, _describe(q, k, v), scores)
         ctx.save_for_backward(q, k, v)
         ctx.inputs = q_BHQd.dtype, k_BHKd.dtype, v_d.dtype, len(v_d)
         return scores
@@ -37,7 +37,7 @@ class _Additive(torch.autograd.Function):
         *dtypes, d = ctx.inputs
         found = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
         g = gradient.float().contiguous()
-        native.call("additive_backward", torch.float32, _described(q, k, v), g, *found)
+        native.call("additive_backward", torch.float32, _describe(q, k, v), g, *found)
         return tuple(x[..., :d].to(dtype) for x, dtype in zip(found, dtypes, strict=True))
 
 
@@ -45,7 +45,7 @@ def _wide(x: Tensor) -> Tensor:
     return F.pad(x.float(), (0, -x.shape[-1] % WIDTH_MULTIPLE)).contiguous()
 
 
-def _described(q: Tensor, k: Tensor, v: Tensor) -> tuple[int, ...]:
+def _describe(q: Tensor, k: Tensor, v: Tensor) -> tuple[int, ...]:
     return *map(native.tensor_address, (q, k, v)), q.shape[:-2].numel(), q.shape[-2], *k.shape[-2:]
 
 

@@ -53,12 +53,12 @@ class ByteProducts:
         """x W^T + b, or max(0, x W^T + b); the backward pass keeps x in int8."""
         self._seed = native.seed()
         out_Ne = x_Nd.new_empty(len(x_Nd), len(w_ed))
-        return out_Ne, multiply(x_Nd, packed(w_ed), b_e, out_Ne, with_relu=with_relu)
+        return out_Ne, multiply(x_Nd, pack(w_ed), b_e, out_Ne, with_relu=with_relu)
 
     def input_gradient(self, g_Ne: Tensor, w_ed: Tensor) -> Tensor:
         """g W."""
         dx_Nd = g_Ne.new_empty(len(g_Ne), w_ed.shape[1])
-        multiply(g_Ne, packed(w_ed.T), None, dx_Nd)
+        multiply(g_Ne, pack(w_ed.T), None, dx_Nd)
         return dx_Nd
 
     def parameter_gradients(self, g_Ne: Tensor, rows_Nw: Tensor, d: int) -> tuple[Tensor, Tensor]:
@@ -71,7 +71,7 @@ class ByteProducts:
         return out_ed, sums_e
 
 
-def packed(weight_ed: Tensor) -> Tensor:
+def pack(weight_ed: Tensor) -> Tensor:
     """Quantise a float32 matrix, possibly transposed, into panels for :func:`multiply`, (P, w, 64)."""
     e, d = weight_ed.shape
     if 1 not in weight_ed.stride():
@@ -94,7 +94,7 @@ def multiply(
 
     Args:
         x_Nd: the input.
-        panels_PwC: W, from :func:`packed`.
+        panels_PwC: W, from :func:`pack`.
         bias_e: b; None: no bias.
         out_Ne: the output, contiguous.
         with_relu: whether ReLU follows.

@@ -69,7 +69,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
         sums = h_Nd.new_zeros(3, dtype=exact)
 
         int8 = recorded and h_Nd.device.type == "cpu" and byte_products.suits(dtype)
-        panels = byte_products.packed(weight_Vd.detach().float()) if int8 else None
+        panels = byte_products.pack(weight_Vd.detach().float()) if int8 else None
         rows, float32_rows = _block_rows(h_Nd, V, int8)
         product_nV, buffer_nV = h_Nd.new_empty(rows, V), h_Nd.new_empty(float32_rows, V, dtype=exact)
         with_sampling = with_gradient and not alpha and sampled_gradient.suits(product_nV)
@@ -85,7 +85,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
             g_nV = whole_nV[: len(targets_n)]
             if with_sampling:
                 gradients = hidden_gradient[block], weight_gradient
-                sums += sampled_gradient.sampled(g_nV, targets_n, smoothing, h_Nd[block], w_Vd, *gradients)
+                sums += sampled_gradient.sample(g_nV, targets_n, smoothing, h_Nd[block], w_Vd, *gradients)
                 continue
             if alpha:
                 kl += disagreement(g_nV, kl_nV[: len(g_nV)] if with_gradient else None)
@@ -214,7 +214,7 @@ def linear_cross_entropy(
     Raises:
         IndexError: a target is out of range (on a CPU).
     """
-    loss, nll, correct, _ = _applied(hidden_Nd, weight_Vd, targets_N, smoothing, 0.0)
+    loss, nll, correct, _ = _apply(hidden_Nd, weight_Vd, targets_N, smoothing, 0.0)
     return loss, nll, correct
 
 
@@ -237,10 +237,10 @@ def r_drop_cross_entropy(
     Raises:
         IndexError: a target is out of range (on a CPU).
     """
-    return _applied(hidden_N2d.flatten(0, 1), weight_Vd, targets_N.repeat_interleave(2), smoothing, alpha)
+    return _apply(hidden_N2d.flatten(0, 1), weight_Vd, targets_N.repeat_interleave(2), smoothing, alpha)
 
 
-def _applied(*arguments: Tensor | float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _apply(*arguments: Tensor | float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     # Inside an autograd function, gradients always look disabled.
     recorded = torch.is_grad_enabled()
     sums: tuple[Tensor, Tensor, Tensor, Tensor] = _LinearCrossEntropy.apply(  # type: ignore[no-untyped-call]

@@ -24,7 +24,7 @@ def linear_scan(forget_BTd: Tensor, added_BTd: Tensor) -> Tensor:
 class _LinearScan(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, forget_BTd: Tensor, added_BTd: Tensor) -> Tensor:
-        states_BTd = _scanned(forget_BTd, added_BTd)
+        states_BTd = _scan(forget_BTd, added_BTd)
         ctx.save_for_backward(forget_BTd, states_BTd)
         return states_BTd
 
@@ -34,13 +34,13 @@ class _LinearScan(torch.autograd.Function):
         (gradient_BTd,) = gradients
         later_BTd = torch.zeros_like(forget_BTd)
         later_BTd[:, :-1] = forget_BTd[:, 1:]
-        added_BTd = _scanned(later_BTd.flip(1), gradient_BTd.flip(1)).flip(1)
+        added_BTd = _scan(later_BTd.flip(1), gradient_BTd.flip(1)).flip(1)
         earlier_BTd = torch.zeros_like(states_BTd)
         earlier_BTd[:, 1:] = states_BTd[:, :-1]
         return added_BTd * earlier_BTd, added_BTd
 
 
-def _scanned(forget_BTd: Tensor, added_BTd: Tensor) -> Tensor:
+def _scan(forget_BTd: Tensor, added_BTd: Tensor) -> Tensor:
     """The recurrence's states; after each pass a position has the sum of twice as many steps before it."""
     factor, state = forget_BTd.clone(), added_BTd.clone()
     reach, steps = 1, state.shape[1]

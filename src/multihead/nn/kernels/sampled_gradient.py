@@ -38,7 +38,7 @@ def suits(logits_nV: Tensor) -> bool:
     return grain > 0 and native.suits(logits_nV) and logits_nV.shape[1] * grain >= MIN_REDUCTION
 
 
-def sampled(
+def sample(
     logits_nV: Tensor,
     targets_n: Tensor,
     smoothing: float,

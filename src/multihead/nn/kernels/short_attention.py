@@ -30,7 +30,7 @@ class _ShortAttention(torch.autograd.Function):
         ctx.drop = native.seed() if dropped else 0, dropped
         out = q.new_empty(B, Q, H, d_v).transpose(1, 2)
         stats = torch.empty(B, H, 2, Q, dtype=torch.float32)
-        native.call("attention", q.dtype, _described(q, k, v, allowed, ctx.drop), _strided(out), stats)
+        native.call("attention", q.dtype, _describe(q, k, v, allowed, ctx.drop), _strided(out), stats)
         ctx.save_for_backward(q, k, v, allowed, stats)
         return out
 
@@ -41,7 +41,7 @@ class _ShortAttention(torch.autograd.Function):
         if gradient.stride(-1) != 1:
             gradient = gradient.contiguous()
         dq, dk, dv = laid_out_like(q, k, v)
-        described = _described(q, k, v, allowed, ctx.drop)
+        described = _describe(q, k, v, allowed, ctx.drop)
         native.call("attention_backward", q.dtype, described, _strided(gradient), stats, _strided(dq, dk, dv))
         return dq, dk, dv, None, None
 
@@ -88,7 +88,7 @@ def _heads_last(*like: Tensor) -> list[Tensor]:
     return [part.view(B, N, H, -1).transpose(1, 2) for part in parts]
 
 
-def _described(
+def _describe(
     q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, drop: tuple[int, int]
 ) -> tuple[int, ...]:
     mask = (0,) * 5 if allowed is None else (allowed.data_ptr(), *allowed.stride())

@@ -56,7 +56,7 @@ class _StackedLinear(torch.autograd.Function):
         weights, biases = parameters[::2], parameters[1::2]
         ctx.products, ctx.widths = products, [len(bias) for bias in biases]
         ctx.formats = x.dtype, weights[0].dtype
-        w_ed, b_e = (_stacked(parts, products.parameters) for parts in (weights, biases))
+        w_ed, b_e = (_stack(parts, products.parameters) for parts in (weights, biases))
         out_Ne, saved = products.output(x.to(products.dtype).flatten(0, -2), w_ed, b_e, with_relu)
         ctx.save_for_backward(saved, w_ed, out_Ne if with_relu else None)
         return out_Ne.view(*x.shape[:-1], -1).split_with_sizes(ctx.widths, -1)
@@ -66,7 +66,7 @@ class _StackedLinear(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         saved, w_ed, out_Ne = ctx.saved_tensors
         x_dtype, weight_dtype = ctx.formats
-        g_Ne = concatenated(gradients).flatten(0, -2)
+        g_Ne = concatenate(gradients).flatten(0, -2)
         if out_Ne is not None:
             g_Ne = relu_gradient(g_Ne, out_Ne)
         dx, parameters = None, (None,) * 2 * len(ctx.widths)
@@ -82,7 +82,7 @@ class _StackedLinear(torch.autograd.Function):
         return dx, None, None, *parameters
 
 
-def _stacked(parts: Sequence[Tensor], dtype: torch.dtype) -> Tensor:
+def _stack(parts: Sequence[Tensor], dtype: torch.dtype) -> Tensor:
     """The parts stacked along the first axis, in one format."""
     if len(parts) == 1:
         return parts[0].to(dtype).contiguous()
@@ -93,7 +93,7 @@ def _stacked(parts: Sequence[Tensor], dtype: torch.dtype) -> Tensor:
     return whole
 
 
-def concatenated(parts: Sequence[Tensor]) -> Tensor:
+def concatenate(parts: Sequence[Tensor]) -> Tensor:
     """The parts concatenated along the last axis; a view if they are adjacent in memory."""
     if not adjacent(parts):
         return torch.cat(tuple(parts), -1)

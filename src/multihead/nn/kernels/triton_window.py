@@ -47,7 +47,7 @@ def _seen(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _kept(seed, x, i, j, N, before, after, p):  # type: ignore[no-untyped-def]
+def _keep(seed, x, i, j, N, before, after, p):  # type: ignore[no-untyped-def]
     """Dropout's factors, 0 or 1 / (1 - p): functions of the seed and of a weight's place."""
     at = (x * N + i) * (before + after + 1) + (j - i + before)
     return tl.where(tl.rand(tl.load(seed), at.to(tl.uint32), n_rounds=7) >= p, 1 / (1 - p), 0.0)
@@ -104,7 +104,7 @@ def _window_forward(  # type: ignore[no-untyped-def]
         shrunk = tl.exp(top - against)
         total = total * shrunk + tl.sum(mass, axis=1)
         if DROP:
-            mass *= _kept(seed, x, i[:, None], j[None, :], N, before, after, p)
+            mass *= _keep(seed, x, i[:, None], j[None, :], N, before, after, p)
         at_values, real_v = _tile(v, x, at, N, d_v, BLOCK_N, BLOCK_V)
         values = tl.load(at_values, mask=real_v, other=0.0)
         mixed = mixed * shrunk[:, None] + tl.dot(mass.to(values.dtype), values, input_precision="ieee")
@@ -170,7 +170,7 @@ def _window_backward_queries(  # type: ignore[no-untyped-def]
         weights = tl.exp(tl.where(seen, s - row[:, None], float("-inf")))
         dp = tl.dot(gradient, tl.trans(values), input_precision="ieee")
         if DROP:
-            dp *= _kept(seed, x, i[:, None], j[None, :], N, before, after, p)
+            dp *= _keep(seed, x, i[:, None], j[None, :], N, before, after, p)
         ds = weights * (dp - offset[:, None]) * scale
         found += tl.dot(ds.to(keys.dtype), keys, input_precision="ieee")
     at_found, _ = _tile(dq, x, start, N, d_k, BLOCK_N, BLOCK_D)
@@ -234,7 +234,7 @@ def _window_backward_keys(  # type: ignore[no-untyped-def]
         dp = tl.dot(gradient, tl.trans(values), input_precision="ieee")
         dropped = weights
         if DROP:
-            kept = _kept(seed, x, i[:, None], j[None, :], N, before, after, p)
+            kept = _keep(seed, x, i[:, None], j[None, :], N, before, after, p)
             dropped = weights * kept
             dp *= kept
         of_values += tl.dot(tl.trans(dropped.to(gradient.dtype)), gradient, input_precision="ieee")

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from multihead.nn.parts.uncompiled import uncompiled
+from multihead.nn.parts.uncompiled import exclude_from_compilation
 from multihead.system.gpu import kernel
 
 BLOCK = 64
@@ -167,13 +167,13 @@ class _Block:
         q = of.q[:, self.rows] * self.scale
         s = _float(q @ of.k[:, self.keys].mT).masked_fill_(self.outside, -math.inf)
         if of.allowed is not None:
-            s = _masked(s, of.allowed[..., None, self.keys])
+            s = _mask(s, of.allowed[..., None, self.keys])
         if of.extra_k is None:
             return s
         extra = _float(q @ of.extra_k.mT)
         if of.extra_allowed is not None:
             rows = self.rows if of.extra_allowed.shape[-2] > 1 else slice(None)
-            extra = _masked(extra, of.extra_allowed[..., rows, :])
+            extra = _mask(extra, of.extra_allowed[..., rows, :])
         return torch.cat([s, extra], dim=-1)
 
     def keep(self) -> Tensor | None:
@@ -223,7 +223,7 @@ def _float(scores: Tensor) -> Tensor:
     return scores if scores.dtype == torch.float64 else scores.float()
 
 
-def _masked(scores_XQK: Tensor, allowed: Tensor) -> Tensor:
+def _mask(scores_XQK: Tensor, allowed: Tensor) -> Tensor:
     """Set scores to -infinity where a mask (B, D, 1 or c, K) forbids; X = B H D."""
     B, D = allowed.shape[:2]
     view = scores_XQK.view(B if B > 1 else 1, -1, D, *scores_XQK.shape[1:])
@@ -231,7 +231,7 @@ def _masked(scores_XQK: Tensor, allowed: Tensor) -> Tensor:
 
 
 # Not compiled: it is a loop over blocks already.
-@uncompiled
+@exclude_from_compilation
 def attend(
     q: Tensor,
     k: Tensor,

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from multihead.nn.modules import Linear
-from multihead.nn.parts.uncompiled import uncompiled
+from multihead.nn.parts.uncompiled import exclude_from_compilation
 
 
 class MixtureOfExperts(nn.Module):
@@ -49,7 +49,7 @@ class MixtureOfExperts(nn.Module):
         p_NE = scores_NE.softmax(dim=-1)
         gates_Nk, chosen_Nk = top(p_NE, self.chosen)
         self.balance, self.shares = balance_loss(p_NE, chosen_Nk)
-        out_Nd = _mixed(x_Nd, gates_Nk, chosen_Nk, self.experts)
+        out_Nd = _mix(x_Nd, gates_Nk, chosen_Nk, self.experts)
         return out_Nd.view(x.shape)
 
 
@@ -88,8 +88,8 @@ def balances(model: nn.Module) -> Tensor:
 
 
 # Not compiled: how many tokens an expert gets changes from batch to batch.
-@uncompiled
-def _mixed(x_Nd: Tensor, gates_Nk: Tensor, chosen_Nk: Tensor, experts: nn.ModuleList) -> Tensor:
+@exclude_from_compilation
+def _mix(x_Nd: Tensor, gates_Nk: Tensor, chosen_Nk: Tensor, experts: nn.ModuleList) -> Tensor:
     """Compute each expert once, for all tokens that chose it; (N, d_model)."""
     out_Nd = torch.zeros_like(x_Nd)
     for number, expert in enumerate(experts):

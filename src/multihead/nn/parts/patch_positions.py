@@ -26,11 +26,11 @@ class PatchPositions(nn.Module):
         """Add the vectors to x, whose P patches are ``rows * columns``; same shape."""
         table_Pd: Tensor = self.weight
         if (rows, columns) != (self.rows, self.columns):
-            table_Pd = resized(table_Pd, (self.rows, self.columns), (rows, columns))
+            table_Pd = resize(table_Pd, (self.rows, self.columns), (rows, columns))
         return x_BPd + table_Pd.to(x_BPd.dtype)
 
 
-def resized(table_Pd: Tensor, old: tuple[int, int], new: tuple[int, int]) -> Tensor:
+def resize(table_Pd: Tensor, old: tuple[int, int], new: tuple[int, int]) -> Tensor:
     """Interpolate position vectors to another grid of patches, bicubically (sec. 3.2).
 
     Args:

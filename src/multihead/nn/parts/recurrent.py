@@ -48,7 +48,7 @@ class RecurrentStack(nn.Module):
                 beyond it are 0; None: no padding.
             state: the initial state; None: zeros.
         """
-        packed = None if lengths_B is None else _packed(x_BNd, lengths_B)
+        packed = None if lengths_B is None else _pack(x_BNd, lengths_B)
         out: Tensor | PackedSequence = x_BNd if packed is None else packed
         finals: list[Tensor] = []
         befores = [None] * len(self.layers) if state is None else self._by_layer(state)
@@ -134,7 +134,7 @@ class BidirectionalStack(nn.Module):
         return x_BNd, tuple(finals)
 
 
-def _packed(x_BNd: Tensor, lengths_B: Tensor) -> PackedSequence:
+def _pack(x_BNd: Tensor, lengths_B: Tensor) -> PackedSequence:
     return pack_padded_sequence(x_BNd, lengths_B.cpu(), batch_first=True, enforce_sorted=False)
 
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from multihead.nn.kernels.hashed_at_once import attend_at_once
 from multihead.nn.kernels.hashed_attention import ITSELF, Round, attend
 from multihead.nn.modules import Linear, all_linear
-from multihead.nn.parts.uncompiled import uncompiled
+from multihead.nn.parts.uncompiled import exclude_from_compilation
 
 MOST_AT_ONCE = 128
 """Most buckets that one hash chooses among."""
@@ -104,7 +104,7 @@ class LSHAttention(nn.Module):
 
 
 # Not compiled: sorting gains nothing from it.
-@uncompiled
+@exclude_from_compilation
 def _hashed_attention(
     q: Tensor, v: Tensor, buckets_RBHN: Tensor, allowed: Tensor | None, chunk: int, causal: bool, p: float
 ) -> Tensor:

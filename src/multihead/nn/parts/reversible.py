@@ -19,7 +19,7 @@ from multihead.nn.decoding import LayerCache
 from multihead.nn.feed_forward import FeedForward
 from multihead.nn.layers import cached_self_attention
 from multihead.nn.modules import Dropout, LayerNorm
-from multihead.nn.parts.uncompiled import uncompiled
+from multihead.nn.parts.uncompiled import exclude_from_compilation
 from multihead.nn.residual import PreNorm, ResidualKind
 
 
@@ -114,7 +114,7 @@ class ReversibleStack(nn.Module):
 
 
 # Not compiled: the backward pass runs the layers again.
-@uncompiled
+@exclude_from_compilation
 def _run(layers: list[ReversibleLayer], x: Tensor, allowed: Tensor | None) -> tuple[Tensor, Tensor]:
     parameters = [parameter for layer in layers for parameter in layer.parameters()]
     first, second = _Reversible.apply(layers, allowed, x, x, *parameters)  # type: ignore[no-untyped-call]
@@ -151,7 +151,7 @@ class _Reversible(torch.autograd.Function):
 
         def reverse(module_call: Callable[[Tensor], Tensor], x: Tensor, g: Tensor, state: Any) -> Any:
             """Return what the call gave, and the gradient at its input; parameters' gradients are added."""
-            with torch.enable_grad(), ctx.same.restored(), _at(state, x):
+            with torch.enable_grad(), ctx.same.restore(), _at(state, x):
                 read = x.detach().requires_grad_()
                 out = module_call(read)
             wanted = [p for p in ctx.parameters if p.requires_grad]
@@ -181,7 +181,7 @@ class _Conditions:
         self.enabled = torch.is_autocast_enabled(self.device)
         self.dtype = torch.get_autocast_dtype(self.device)
 
-    def restored(self) -> AbstractContextManager[object]:
+    def restore(self) -> AbstractContextManager[object]:
         # Without the cache of cast weights, which the outer pass may have filled without gradients.
         return torch.autocast(self.device, dtype=self.dtype, enabled=self.enabled, cache_enabled=False)
 

@@ -11,7 +11,7 @@ from multihead.nn.modules import Dropout, LayerNorm
 from multihead.nn.parts.patches import grid_of, patches_of
 
 
-def shifted(pixels_BChw: Tensor, by: int) -> Tensor:
+def shift(pixels_BChw: Tensor, by: int) -> Tensor:
     """The picture and its four diagonal shifts, filled with 0, as channels; (B, 5 C, h, w) (eq. 3)."""
     height, width = pixels_BChw.shape[2:]
     padded = F.pad(pixels_BChw, (by, by, by, by))
@@ -39,7 +39,7 @@ class ShiftedPatches(nn.Module):
 
     def forward(self, pixels_BChw: Tensor) -> Tensor:
         """Embed the patches; (B, C, h, w) to (B, P, d_model)."""
-        tiles_BPe = patches_of(shifted(pixels_BChw, max(1, self.size // 2)), self.size)
+        tiles_BPe = patches_of(shift(pixels_BChw, max(1, self.size // 2)), self.size)
         embedded_BPd: Tensor = self.project(self.norm(tiles_BPe))
         return embedded_BPd
 

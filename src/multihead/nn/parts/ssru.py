@@ -112,15 +112,15 @@ class RecurrentCache(LayerCache):
 
     def select(self, rows: Tensor) -> "RecurrentCache":
         """See :class:`LayerCache`."""
-        return self._moved(self.source_keys, self.source_values, self._shift_N, rows)
+        return self._move(self.source_keys, self.source_values, self._shift_N, rows)
 
     def keep(self, sentences: Tensor, rows: Tensor) -> "RecurrentCache":
         """See :class:`LayerCache`."""
         keys, values = (part.index_select(0, sentences) for part in (self.source_keys, self.source_values))
         shift_N = None if self._shift_N is None else self._shift_N.index_select(0, sentences)
-        return self._moved(keys, values, shift_N, rows)
+        return self._move(keys, values, shift_N, rows)
 
-    def _moved(self, keys: Tensor, values: Tensor, shift_N: Tensor | None, rows: Tensor) -> "RecurrentCache":
+    def _move(self, keys: Tensor, values: Tensor, shift_N: Tensor | None, rows: Tensor) -> "RecurrentCache":
         new = RecurrentCache(keys, values, shift_N)
         new.length = self.length
         new._state_Rd = None if self._state_Rd is None else self._state_Rd.index_select(0, rows)

@@ -16,7 +16,7 @@ T = TypeVar("T")
 _registered: list[list[Callable[..., Any]]] = []
 
 
-def uncompiled(function: Callable[P, T]) -> Callable[P, T]:
+def exclude_from_compilation(function: Callable[P, T]) -> Callable[P, T]:
     """Decorator: exclude a function from compilation."""
     held: list[Callable[P, T]] = [function]
     _registered.append(held)

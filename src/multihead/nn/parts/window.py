@@ -79,7 +79,7 @@ def local_attention(
         # A global key is not in the window a second time.
         here = q_BHNd.new_ones(1, N, dtype=torch.bool) if real is None else real
         real_local = here.index_fill(1, places, False)
-        extra = _repeated(k_BHNd[:, :, places], D), _repeated(v_BHNd[:, :, places], D)
+        extra = _repeat(k_BHNd[:, :, places], D), _repeat(v_BHNd[:, :, places], D)
         extra_allowed = _extra_mask(here[:, places], places, N, D, window)
     length = -(-N // D)
     if N % D:
@@ -106,7 +106,7 @@ def _phases(x_BHNd: Tensor, D: int, length: int) -> Tensor:
     return x_BHNd.reshape(B, H, length, D, d).transpose(2, 3).reshape(B * H * D, length, d)
 
 
-def _repeated(x_BHGd: Tensor, D: int) -> Tensor:
+def _repeat(x_BHGd: Tensor, D: int) -> Tensor:
     """The same rows for every phase, (B H D, G, d)."""
     B, H, G, d = x_BHGd.shape
     return x_BHGd[:, :, None].expand(B, H, D, G, d).reshape(B * H * D, G, d)

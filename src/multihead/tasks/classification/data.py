@@ -2,7 +2,7 @@
 
 import torch
 
-from multihead.data.text_batches import TextsStream, labelled, lengths
+from multihead.data.text_batches import TextsStream, collate_labelled, lengths
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
 from multihead.recipe.settings import Settings
@@ -50,7 +50,7 @@ def setup(
         tokens_per_epoch=int(used.sum()) + (3 if recipe.data.pairs else 2) * len(used),
         stream=lambda position: TextsStream(
             used,
-            lambda rows, epoch: labelled(texts.train, rows, texts.tokenizer, max_length),
+            lambda rows, epoch: collate_labelled(texts.train, rows, texts.tokenizer, max_length),
             batch_tokens=training.batch_tokens,
             seed=training.seed,
             position=position,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from multihead.data.images.random_numbers import Uniform
-from multihead.data.syllables import WORDS, shuffled
+from multihead.data.syllables import WORDS, shuffle
 from multihead.errors import UserError
 from multihead.system import randomness
 from multihead.tasks.classification.settings import DataSettings
@@ -14,7 +14,7 @@ MOST = len(WORDS) // 2
 """Most words of a text, so that all of them can be replaced."""
 
 
-def generated(data: DataSettings, count: int, seed: int) -> Iterator[Example]:
+def generate(data: DataSettings, count: int, seed: int) -> Iterator[Example]:
     """Yield pairs of ``data.length`` different words. Half of the second texts have the words of the first.
 
     In the others, one to all words are replaced by words that the first text lacks.
@@ -28,18 +28,18 @@ def generated(data: DataSettings, count: int, seed: int) -> Iterator[Example]:
     chance = Uniform(seed)
     for number in range(count):
         label = chance.below(len(LABELS))
-        words = shuffled(WORDS, chance)
+        words = shuffle(WORDS, chance)
         first, others = words[: data.length], words[data.length :]
         replaced = 0 if label else 1 + chance.below(data.length)
-        second = shuffled([*others[:replaced], *first[replaced:]], chance)
+        second = shuffle([*others[:replaced], *first[replaced:]], chance)
         yield Example(" ".join(first), LABELS[label], f"pair {number + 1}", " ".join(second))
 
 
 def training_pairs(data: DataSettings) -> Iterator[Example]:
     """Yield the pairs to train and validate on."""
-    return generated(data, data.generated, randomness.derive(data.seed, "training"))
+    return generate(data, data.generated, randomness.derive(data.seed, "training"))
 
 
 def test_pairs(data: DataSettings) -> Iterator[Example]:
     """Yield the generated test set: the same for every ``data.seed``."""
-    return generated(data, data.generated_tests, randomness.derive(0, "test pairs"))
+    return generate(data, data.generated_tests, randomness.derive(0, "test pairs"))

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from multihead.data.plan import batch_by_length
-from multihead.data.text_batches import Parts, as_input, truncated
+from multihead.data.text_batches import Parts, as_input, truncate
 from multihead.errors import UserError
 from multihead.inspect.maps.calls import evaluating
 from multihead.run import Run
@@ -155,7 +155,7 @@ class TextClassifier:
         chosen = [self._example(text, number) for number, text in enumerate(texts, start=1)]
         found = encode_parts(chosen, self.tokenizer, pairs=self.pairs)
         parts = ((np.array(one), np.array(two) if self.pairs else None) for one, two in found)
-        return [truncated(each, self.max_length) for each in parts]
+        return [truncate(each, self.max_length) for each in parts]
 
     def _example(self, text: Text, number: int) -> Example:
         """Return a text or a pair as an example. Raises ``UserError``: the other kind."""

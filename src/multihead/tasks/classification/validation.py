@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from multihead.data.text_batches import evaluation_batches, labelled, lengths
+from multihead.data.text_batches import collate_labelled, evaluation_batches, lengths
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.scores.classes import class_scores
@@ -28,7 +28,7 @@ class Validator:
         """Return loss per text, accuracy and macro F1; frequent confusions as samples."""
         nll, labels, predicted = 0.0, [], []
         for rows in self.batches:
-            batch = labelled(self.texts.valid, rows, self.texts.tokenizer, self.max_length)
+            batch = collate_labelled(self.texts.valid, rows, self.texts.tokenizer, self.max_length)
             with hardware.autocast(self.device, self.dtype):
                 logits_BK = model(batch.input.to(self.device))
             log_p_BK = logits_BK.float().log_softmax(-1).cpu()

@@ -13,7 +13,7 @@ from multihead.errors import UserError
 from multihead.inspect.maps import record_cross
 from multihead.tasks.detection.detections import QueryMap
 from multihead.tasks.detection.detector import DetectedObject, Detector
-from multihead.tasks.detection.objects import letterboxed
+from multihead.tasks.detection.objects import letterbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def inspect_detection(detector: Detector, path: Path) -> DetectionInspection:
     if not hasattr(detector.model, "encode"):
         remedy = "Inspect a detr."
         raise UserError("this detector has no object queries", place=str(path), remedy=remedy)
-    pixels, scale = letterboxed(picture, detector.size)
+    pixels, scale = letterbox(picture, detector.size)
     given = torch.from_numpy(pixels)[None].to(detector.device).float() / 255
     outputs: list[tuple[torch.Tensor, ...]] = []
     weights_LHQK = record_cross(detector.model, lambda model: outputs.append(model.detect(given)))

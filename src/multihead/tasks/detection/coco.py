@@ -134,7 +134,7 @@ class _CocoReader:
             if kind not in numbers:
                 raise self._error(f"there is no category with the id {kind}", place)
             objects[image].append(self._object(row, numbers[kind], *headers[image], place))
-        images = tuple(_annotated(*headers[identity], found) for identity, found in objects.items())
+        images = tuple(_annotate(*headers[identity], found) for identity, found in objects.items())
         if not images:
             raise UserError("there are no images in it", place=str(self.path), remedy=f"See {FORMAT}.")
         return CocoSet(self.path, tuple(classes[identity] for identity in order), images)
@@ -194,7 +194,7 @@ class _Object:
     area: float
 
 
-def _annotated(file: Path, width: int, height: int, objects: Sequence[_Object]) -> Annotated:
+def _annotate(file: Path, width: int, height: int, objects: Sequence[_Object]) -> Annotated:
     return Annotated(
         file,
         width,

@@ -18,7 +18,7 @@ from multihead.scores.detection import Detections, DetectionScores, Truth, detec
 from multihead.system import hardware
 from multihead.system.hardware import Precision
 from multihead.tasks.detection.coco import CocoSet
-from multihead.tasks.detection.objects import GeneratedScenes, letterboxed
+from multihead.tasks.detection.objects import GeneratedScenes, letterbox
 from multihead.tasks.rows_alone import RowsAlone
 
 BATCH = 32
@@ -98,12 +98,12 @@ class Detector:
         """Yield all detections of each picture, in its own pixels and clipped to it."""
         batch: list[tuple[Pixels, float, tuple[int, int]]] = []
         for picture in pictures:
-            batch.append((*letterboxed(picture, self.size), picture.size))
+            batch.append((*letterbox(picture, self.size), picture.size))
             if len(batch) == BATCH:
-                yield from self._computed(batch)
+                yield from self._detections(batch)
                 batch = []
         if batch:
-            yield from self._computed(batch)
+            yield from self._detections(batch)
 
     def measure_generated(self, scenes: GeneratedScenes) -> DetectionScores:
         """Return the average precision on generated scenes.
@@ -133,7 +133,7 @@ class Detector:
             fact = f"the classes are {', '.join(names)}, but the model knows {', '.join(self.names)}"
             raise UserError(fact, place=place, remedy="Give images with the classes of the training.")
 
-    def _computed(self, batch: list[tuple[Pixels, float, tuple[int, int]]]) -> Iterator[Detections]:
+    def _detections(self, batch: list[tuple[Pixels, float, tuple[int, int]]]) -> Iterator[Detections]:
         pixels = torch.from_numpy(np.stack([one for one, _, _ in batch])).to(self.device).float() / 255
         self._alone.compare(pixels)
         with evaluating(self.model), torch.inference_mode(), hardware.autocast(self.device, self.dtype):

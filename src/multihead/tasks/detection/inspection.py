@@ -68,14 +68,14 @@ def page_of(seen: DetectionInspection, names: tuple[str, ...], run: str) -> Html
         tag("p", run, class_="sub"),
         card(say("{} objects with a score of at least {}", len(found), f"{THRESHOLD:g}"), tag("ul", listed)),
         [
-            card(say("Decoder layer {}", layer), _drawn(seen, names, layer), lead=lead)
+            card(say("Decoder layer {}", layer), _draw(seen, names, layer), lead=lead)
             for layer in range(1, layers + 1)
         ],
     ]
     return report(seen.name, say("detection"), main, tag("p", say(CAUTION)))
 
 
-def _drawn(seen: DetectionInspection, names: tuple[str, ...], layer: int) -> SafeHtml:
+def _draw(seen: DetectionInspection, names: tuple[str, ...], layer: int) -> SafeHtml:
     """Return a panel for each object: the attention of its query in a layer."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "layer.png"
@@ -113,7 +113,7 @@ def _facts(one: QueryMap) -> tuple[str, str, str, int]:
     )
 
 
-def _described(one: QueryMap) -> str:
+def _describe(one: QueryMap) -> str:
     return "{} {}, edges {} (query {})".format(*_facts(one))
 
 
@@ -130,7 +130,7 @@ def _alignment(seen: DetectionInspection, maps: list[QueryMap], caption: str) ->
         weights_rc / weights_rc.max(),
         tuple(TokenLabel(str(row + 1), row) for row in range(rows)),
         tuple(TokenLabel(str(column + 1), column) for column in range(columns)),
-        f"{_described(maps[0])}; rows and columns of the feature map, scaled to a maximum of 1. {caption}",
+        f"{_describe(maps[0])}; rows and columns of the feature map, scaled to a maximum of 1. {caption}",
         rows="row",
         columns="column",
     )

@@ -12,11 +12,11 @@ from PIL import Image
 
 from multihead.batch import SceneBatch
 from multihead.data.build_cache import cached_build
-from multihead.data.images.listing import Listing, listed
+from multihead.data.images.listing import Listing, list_images
 from multihead.data.images.opening import Form, Pixels, open_picture
 from multihead.data.images.random_numbers import uniforms
 from multihead.data.images.store import PictureStore, PictureWriter
-from multihead.data.plan import shuffled
+from multihead.data.plan import shuffle_indices
 from multihead.data.store import BrokenStoreError
 from multihead.errors import UserError
 from multihead.system import randomness
@@ -123,10 +123,10 @@ def prepare_scenes(data: DataSettings, *, progress: OnProgress) -> PreparedScene
     Raises:
         UserError: unreadable or missing files (see ``coco`` and ``opening``); classes that differ.
     """
-    return _generated(data) if data.generate else _stored(data, progress)
+    return _generate(data) if data.generate else _store(data, progress)
 
 
-def _generated(data: DataSettings) -> PreparedScenes:
+def _generate(data: DataSettings) -> PreparedScenes:
     stencils, held_out, digest = _stencils(data)
     seeds = [randomness.derive(data.seed, name) for name in ("training scenes", "validation scenes")]
     makers = [
@@ -159,12 +159,12 @@ def _stencils(data: DataSettings) -> tuple[Stencils, Stencils, str]:
     if not data.train:
         remedy = "Set data.train to two IDX files, images and labels."
         raise UserError("no images of garments are named", place="data.train", remedy=remedy)
-    listing = listed(data.train, Path(data.dir), "data.train")
+    listing = list_images(data.train, Path(data.dir), "data.train")
     names = data.class_names or GARMENTS
     if data.valid:
-        held_out = listed(data.valid, Path(data.dir), "data.valid")
+        held_out = list_images(data.valid, Path(data.dir), "data.valid")
         return garments(listing, names), garments(held_out, names), listing.digest() + held_out.digest()
-    order = shuffled(len(listing.labels), data.seed, "held out")
+    order = shuffle_indices(len(listing.labels), data.seed, "held out")
     cut = max(1, min(round(data.valid_fraction * len(order)), MAX_HELD_OUT))
     return garments(listing, names, order[cut:]), garments(listing, names, order[:cut]), listing.digest()
 
@@ -197,13 +197,13 @@ def generated_test_scenes(data: DataSettings, files: Sequence[str] = ()) -> Gene
     """
     stencils: Stencils = ShapeStencils()
     if data.generate == "garments":
-        stencils = garments(listed(files, Path(data.dir), "data.tests"), data.class_names or GARMENTS)
+        stencils = garments(list_images(files, Path(data.dir), "data.tests"), data.class_names or GARMENTS)
     return GeneratedScenes(
         SceneMaker(stencils, data.picture_size, data.most_objects, TEST_SEED), data.generated_tests
     )
 
 
-def _stored(data: DataSettings, progress: OnProgress) -> PreparedScenes:
+def _store(data: DataSettings, progress: OnProgress) -> PreparedScenes:
     if not data.train:
         remedy = 'Set data.train to a folder in COCO\'s format, or data.generate to "shapes".'
         raise UserError("no training images are named", place="data", remedy=remedy)
@@ -226,7 +226,7 @@ def _stored(data: DataSettings, progress: OnProgress) -> PreparedScenes:
     def build(folder: Path) -> dict[str, Any]:
         images, held_out = train.images, valid.images if valid else ()
         if valid is None:
-            order = shuffled(len(images), data.seed, "held out")
+            order = shuffle_indices(len(images), data.seed, "held out")
             count = max(1, min(round(data.valid_fraction * len(images)), MAX_HELD_OUT, len(images) // 2))
             held_out = tuple(images[row] for row in np.sort(order[:count]))
             images = tuple(images[row] for row in np.sort(order[count:]))
@@ -235,14 +235,14 @@ def _stored(data: DataSettings, progress: OnProgress) -> PreparedScenes:
         return {"held_out": valid is None}
 
     def opened(folder: Path, summary: Any, key: str) -> PreparedScenes:
-        return _opened(folder, summary, key, train)
+        return _open(folder, summary, key, train)
 
     return cached_build(
         cache_root(data.cache), inputs, prefix="pictures-", summary_file=SUMMARY, build=build, load=opened
     )
 
 
-def _opened(folder: Path, summary: Mapping[str, Any], key: str, train: CocoSet) -> PreparedScenes:
+def _open(folder: Path, summary: Mapping[str, Any], key: str, train: CocoSet) -> PreparedScenes:
     sets = [StoredScenes(folder / side) for side in ("train", "valid")]
     size = sets[0].pictures.pixels.shape[-1]
     most = max(int(one.pictures.labels.max(initial=0)) for one in sets)
@@ -259,7 +259,7 @@ def _write(folder: Path, images: Sequence[Annotated], size: int, progress: OnPro
     boxes, classes = [np.zeros((0, 4))], [np.zeros(0, dtype=np.int64)]
     with PictureWriter(folder, len(images), Form(size, 3)) as writer:
         for done, image in enumerate(images):
-            pixels, scale = letterboxed(open_picture(image.file), size, image)
+            pixels, scale = letterbox(open_picture(image.file), size, image)
             own = ~image.crowd_G
             boxes.append(image.boxes_G4[own] * scale)
             classes.append(image.classes_G[own])
@@ -270,7 +270,7 @@ def _write(folder: Path, images: Sequence[Annotated], size: int, progress: OnPro
     np.save(folder / CLASSES, np.concatenate(classes), allow_pickle=False)
 
 
-def letterboxed(picture: Image.Image, size: int, annotated: Annotated | None = None) -> tuple[Pixels, float]:
+def letterbox(picture: Image.Image, size: int, annotated: Annotated | None = None) -> tuple[Pixels, float]:
     """Scale the longer side of a picture to ``size``, and fill the rest with grey on the right or below.
 
     Returns:
@@ -312,11 +312,11 @@ class SceneBatches:
         found = [self.scenes.scene(index, epoch) for index in indices.tolist()]
         if self.flip:
             mirror = uniforms(self.seed, epoch, indices.tolist(), 1)[:, 0] < 0.5
-            found = [_mirrored(one) if flip else one for one, flip in zip(found, mirror, strict=True)]
+            found = [_mirror(one) if flip else one for one, flip in zip(found, mirror, strict=True)]
         return collate(found)
 
 
-def _mirrored(scene: Scene) -> Scene:
+def _mirror(scene: Scene) -> Scene:
     width = scene.pixels_Chw.shape[-1]
     boxes = scene.boxes_M4.copy()
     boxes[:, [0, 2]] = width - scene.boxes_M4[:, [2, 0]]

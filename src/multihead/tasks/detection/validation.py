@@ -47,11 +47,11 @@ class Validator:
                 boxes = edges_N4.double().numpy() * size
                 found.append(Detections(boxes, scores_N.double().numpy(), classes_N.long().numpy()))
         scores = detection_scores(truths, found, len(self.names))
-        metrics = {"loss": loss / max(1, objects), **named(scores)}
+        metrics = {"loss": loss / max(1, objects), **main_scores(scores)}
         return Validation(metrics, by_class(scores, self.names))
 
 
-def named(scores: DetectionScores) -> dict[str, float]:
+def main_scores(scores: DetectionScores) -> dict[str, float]:
     """Return the main scores by name; 0 where there is no object."""
     values = {"ap": scores.ap, "ap50": scores.ap50, "ap75": scores.ap75}
     return {name: 0.0 if math.isnan(value) else value for name, value in values.items()}

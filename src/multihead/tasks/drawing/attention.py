@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from multihead.data.images.opening import Pixels, fitted, open_picture
+from multihead.data.images.opening import Pixels, fit_image, open_picture
 from multihead.inspect.maps import AttentionRecord, Sentence, TokenLabel, record_sequence, sentence
 from multihead.inspect.maps.alignment import mutual_information
 from multihead.tasks.drawing.image_generator import ImageGenerator
@@ -66,7 +66,7 @@ class DrawingInspection:
     def most_informative(self) -> int:
         """Return the layer, from 1, with the highest mutual information between image positions and words."""
         shares = [
-            _normalised(weights_HnC[:, :, self.caption_indices].mean(axis=0))
+            _normalise(weights_HnC[:, :, self.caption_indices].mean(axis=0))
             for weights_HnC in self.word_weights()
         ]
         return 1 + int(np.argmax([mutual_information(one) for one in shares]))
@@ -96,7 +96,7 @@ def inspect_drawing(
         drawn = generator.draw(caption, 1, settings)[0]
         codes, similarity = list(drawn.codes), drawn.fits
     else:
-        pixels = torch.tensor(fitted(open_picture(given), generator.form))[None].to(generator.device)
+        pixels = torch.tensor(fit_image(open_picture(given), generator.form))[None].to(generator.device)
         with torch.no_grad():
             codes, similarity = generator.model.codes(pixels.float() / 255)[0].tolist(), None
     text_1T = torch.tensor([ids], device=generator.device)
@@ -145,7 +145,7 @@ def _text_columns(weights_HnK: Floats, n: int, words: int) -> Floats:
     return np.concatenate([text_HnK[:, :, : words - 1], last], axis=2)
 
 
-def _normalised(weights_nC: Floats) -> Floats:
+def _normalise(weights_nC: Floats) -> Floats:
     total: Floats = weights_nC.sum(axis=1, keepdims=True)
     total[total == 0] = 1
     return weights_nC / total

@@ -18,10 +18,10 @@ from PIL import Image
 
 from multihead.data.build_cache import cached_build
 from multihead.data.catalogue import remedy_for_missing
-from multihead.data.images.opening import Form, channels_of, fitted, open_picture
+from multihead.data.images.opening import Form, channels_of, fit_image, open_picture
 from multihead.data.images.shapes import draw_shapes
 from multihead.data.images.store import PictureStore, PictureWriter
-from multihead.data.plan import shuffled
+from multihead.data.plan import shuffle_indices
 from multihead.errors import UserError
 from multihead.recipe.settings import TokenizerSettings as Vocabulary
 from multihead.system.disk import cache_root
@@ -110,7 +110,7 @@ def prepare(
         return {"captions": list(pairs.captions), "form": [form.size, form.channels]}
 
     return cached_build(
-        cache_root(data.cache), inputs, prefix="captions-", summary_file=SUMMARY, build=build, load=_opened
+        cache_root(data.cache), inputs, prefix="captions-", summary_file=SUMMARY, build=build, load=_open
     )
 
 
@@ -129,7 +129,7 @@ def _build(
     for name, rows in (("train", seen), ("valid", unseen)):
         with PictureWriter(folder / name, len(rows), form) as writer:
             for done, number in enumerate(rows.tolist()):
-                writer.add(fitted(pairs.picture(number), form), number)
+                writer.add(fit_image(pairs.picture(number), form), number)
                 if done % 1000 == 0:
                     progress(f"reading images ({name})", done, len(rows))
     learned = train(
@@ -144,7 +144,7 @@ def split_captions(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the indices of the training and the validation images; equal captions stay together."""
     different = list(dict.fromkeys(captions))
-    order = shuffled(len(different), seed, "seen captions")
+    order = shuffle_indices(len(different), seed, "seen captions")
     seen = {different[place] for place in order[: round(fraction * len(different))].tolist()}
     is_seen = np.array([caption in seen for caption in captions])
     return np.flatnonzero(is_seen), np.flatnonzero(~is_seen)
@@ -232,7 +232,7 @@ def _missing(name: str, place: str, where: Path) -> UserError:
     return UserError(f'no image "{name}" in {where}', place=place, remedy=remedy)
 
 
-def _opened(folder: Path, summary: Any, key: str) -> Captioned:
+def _open(folder: Path, summary: Any, key: str) -> Captioned:
     return Captioned(
         train=PictureStore(folder / "train"),
         valid=PictureStore(folder / "valid"),

@@ -7,7 +7,7 @@ from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
 from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.system.addresses import located
+from multihead.system.addresses import locate_file
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
 from multihead.tasks.drawing.caption_batches import CaptionBatches
@@ -35,7 +35,7 @@ def setup(
     }
     recipe = with_model(recipe, sizes)
     batches = CaptionBatches(found, found.train)
-    listed = [located(data.dir, name) for name in (data.captions, data.pictures) if name]
+    listed = [locate_file(data.dir, name) for name in (data.captions, data.pictures) if name]
     form = f"{found.form.size} x {found.form.size}, {'grey' if found.form.channels == 1 else 'colour'}"
     return TaskSetup(
         recipe=recipe,

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from multihead.data.images.opening import as_picture, fitted
+from multihead.data.images.opening import as_picture, fit_image
 from multihead.data.images.store import PictureStore
 from multihead.run import Run
 from multihead.tasks.drawing.caption_batches import CaptionBatches
@@ -97,7 +97,7 @@ def rows(
     found = []
     for number, row in enumerate(chosen):
         generated = generator.draw(batches.texts[row], 1, search)[0].picture
-        index, difference = nearest(fitted(generated, data.form), data.train.pixels)
+        index, difference = nearest(fit_image(generated, data.form), data.train.pixels)
         found.append(
             CaptionRow(
                 caption=batches.texts[row],

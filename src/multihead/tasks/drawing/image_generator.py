@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
-from multihead.data.images.opening import Form, as_picture, fitted, open_picture
+from multihead.data.images.opening import Form, as_picture, fit_image, open_picture
 from multihead.errors import UserError
 from multihead.run import Run
 from multihead.search.consistency import drawing_inconsistency, warn
@@ -187,7 +187,7 @@ class ImageGenerator:
         scaled = square.resize((size, max(1, round(square.height * size / width))), Image.Resampling.BICUBIC)
         paper = Image.new(picture.mode, (size, size), "white")
         paper.paste(scaled, (0, 0))
-        pixels = torch.from_numpy(np.array(fitted(paper, self.form)))[None].float() / 255
+        pixels = torch.from_numpy(np.array(fit_image(paper, self.form)))[None].float() / 255
         with torch.no_grad():
             codes_1n: Tensor = self.model.codes(pixels.to(self.device)).cpu()
         return codes_1n[:, : rows * grid]

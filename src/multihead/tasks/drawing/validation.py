@@ -58,7 +58,7 @@ class Validator:
     def _reconstruction(self, model: nn.Module) -> dict[str, float]:
         """Return the reconstruction error and the share of codes in use."""
         error, used = 0.0, set[int]()
-        for rows in self._batched(self.rows):
+        for rows in self._batch(self.rows):
             batch = self.batches.batch(rows).to(self.device)
             with self._cast():
                 codes = model.codes(batch.pixels_BChw)  # type: ignore[operator]
@@ -74,7 +74,7 @@ class Validator:
     def _likelihood(self, model: nn.Module, step: int) -> dict[str, float]:
         names = ("loss", "accuracy", "ranked_first")
         sums = dict.fromkeys(names, 0.0)
-        for rows in self._batched(self.rows):
+        for rows in self._batch(self.rows):
             with self._cast():
                 loss = model.loss(self.batches.batch(rows).to(self.device), step)  # type: ignore[operator]
             for name in names:
@@ -87,7 +87,7 @@ class Validator:
             model, self.batches.tokenizer, device=self.device, precision=self.precision
         )
         correct, true = [], []
-        for rows in self._batched(self.drawn):
+        for rows in self._batch(self.drawn):
             pixels = self.batches.batch(rows).to(self.device).pixels_BChw
             with self._cast():
                 true_Bn = model.codes(pixels).cpu()  # type: ignore[operator]
@@ -100,7 +100,7 @@ class Validator:
     def _cast(self) -> AbstractContextManager[object]:
         return hardware.autocast(self.device, hardware.pick_dtype(self.precision, self.device))
 
-    def _batched(self, rows: list[int]) -> list[list[int]]:
+    def _batch(self, rows: list[int]) -> list[list[int]]:
         return [rows[start : start + self.size] for start in range(0, len(rows), self.size)]
 
 

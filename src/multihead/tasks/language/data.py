@@ -8,7 +8,7 @@ from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
 from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.system.addresses import located
+from multihead.system.addresses import locate_file
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
 from multihead.tasks.language.packed import PackedText, pack
@@ -34,7 +34,7 @@ def setup(
         recipe=recipe,
         tokenizers=(text.tokenizer,),
         fingerprint=text.fingerprint,
-        files=[located(recipe.data.dir, name) for name in (*recipe.data.files, *recipe.data.valid_files)],
+        files=[locate_file(recipe.data.dir, name) for name in (*recipe.data.files, *recipe.data.valid_files)],
         data={"tokens": len(text.train), "characters": text.characters[0]},
         summary=_summary(text),
         sizes={

@@ -18,7 +18,7 @@ from multihead.data.build_cache import cached_build
 from multihead.data.hashes import file_sha256
 from multihead.data.store import memory_mapped
 from multihead.errors import UserError
-from multihead.system.addresses import located
+from multihead.system.addresses import locate_file
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
 from multihead.tasks.language.settings import DataSettings, TokenizerSettings
@@ -74,7 +74,7 @@ def pack(
         UserError: no files named, an unreadable file, a vocabulary size that the text does not support, or a
             cache that cannot be written.
     """
-    paths = [located(data.dir, name) for name in (*data.files, *data.valid_files)]
+    paths = [locate_file(data.dir, name) for name in (*data.files, *data.valid_files)]
     if not data.files:
         raise UserError("no text files are named", place="data", remedy="Give --data.files FILE.")
     if init_tokenizer is None and tokenizer.file:
@@ -85,7 +85,7 @@ def pack(
         inputs,
         summary_file=SUMMARY,
         build=lambda folder: _build(folder, data, tokenizer, init_tokenizer, progress),
-        load=_opened,
+        load=_open,
     )
 
 
@@ -118,7 +118,7 @@ def _build(
     """Write the ids and the tokenizer into a folder; return the JSON summary."""
 
     def blocks(names: Sequence[str]) -> Iterator[Block]:
-        return read_blocks([located(data.dir, name) for name in names], data.documents, data.encoding)
+        return read_blocks([locate_file(data.dir, name) for name in names], data.documents, data.encoding)
 
     progress("reading", 0, None)
     total = sum(len(text) for text, _ in blocks(data.files))
@@ -167,7 +167,7 @@ def _head(texts: Iterable[str], characters: int) -> Iterator[str]:
             return
 
 
-def _opened(folder: Path, summary: Any, key: str) -> PackedText:
+def _open(folder: Path, summary: Any, key: str) -> PackedText:
     train, valid = (memory_mapped(folder / f"{side}.ids.bin", summary["dtype"]) for side in SIDES)
     if [len(train), len(valid)] != summary["tokens"]:
         raise ValueError("incomplete")

@@ -12,7 +12,7 @@ from torch import nn
 
 from multihead.errors import UserError
 from multihead.inspect.maps.calls import evaluating
-from multihead.nn.losses import validated
+from multihead.nn.losses import validation_terms
 from multihead.run import Run
 from multihead.system import hardware
 from multihead.system.hardware import Precision
@@ -84,7 +84,7 @@ def likelihood(
     ):
         with hardware.autocast(device, dtype), torch.no_grad():
             loss = model.loss(batch.to(device), 0)  # type: ignore[operator]
-        for name, term in validated(loss, *sums).items():
+        for name, term in validation_terms(loss, *sums).items():
             sums[name] += term.sum.item()
         tokens += batch.tokens
     nll = sums["loss"] / tokens

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from multihead.batch import TextBatch
-from multihead.data.plan import Indices, shuffled
+from multihead.data.plan import Indices, shuffle_indices
 from multihead.data.stream import START, Stream, StreamPosition
 from multihead.errors import UserError
 from multihead.system import randomness
@@ -47,7 +47,7 @@ class WindowStream(Stream[TextBatch]):
         """Return the start positions of the windows of each batch of an epoch."""
         offset = randomness.derive(self.seed, "text of epoch", epoch) % self.context
         count = (len(self.ids) - 1 - offset) // self.context
-        starts = offset + self.context * shuffled(count, self.seed, "windows of epoch", epoch)
+        starts = offset + self.context * shuffle_indices(count, self.seed, "windows of epoch", epoch)
         rows = min(self.rows, count)
         return [starts[i : i + rows] for i in range(0, count - rows + 1, rows)]
 

@@ -11,7 +11,7 @@ from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
 from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.system.addresses import located
+from multihead.system.addresses import locate_file
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
 from multihead.tasks.classification.settings import DataSettings as Labelled
@@ -77,7 +77,7 @@ def check_length(recipe: Recipe[Settings]) -> None:
 
 def named_files(data: DataSettings | Labelled) -> list[Path]:
     """Return the training and validation files."""
-    return [located(data.dir, name) for name in (*data.files, *data.valid_files)]
+    return [locate_file(data.dir, name) for name in (*data.files, *data.valid_files)]
 
 
 def sizes(texts: PreparedTexts) -> dict[str, str]:

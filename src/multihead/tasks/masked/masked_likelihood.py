@@ -15,7 +15,7 @@ from torch import nn
 from multihead.data.text_batches import SPECIALS, evaluation_batches
 from multihead.errors import UserError
 from multihead.inspect.maps.calls import evaluating
-from multihead.nn.losses import validated
+from multihead.nn.losses import validation_terms
 from multihead.run import Run
 from multihead.system import hardware
 from multihead.tasks.masked.masking import MaskedBatches
@@ -135,7 +135,7 @@ class MaskedMeasure:
                 batch = batches(rows, EPOCH)
                 if not len(batch.places_M):
                     continue
-                loss = validated(self.model.loss(batch.to(self.device), 0), *sums)  # type: ignore[operator]
+                loss = validation_terms(self.model.loss(batch.to(self.device), 0), *sums)  # type: ignore[operator]
                 for name, term in loss.items():
                     if name in sums:
                         sums[name] += term.sum.item()

@@ -67,7 +67,7 @@ class MaskedBatches:
             texts.append(parts)
             follows.append(answer)
         read = as_input(texts, self.tokenizer)
-        ids_BN, places_M, answers_M = self._masked(read.ids_BN.numpy(), draws)
+        ids_BN, places_M, answers_M = self._mask(read.ids_BN.numpy(), draws)
         return MaskedBatch(
             input=type(read)(torch.from_numpy(ids_BN), read.segments_BN, read.lengths_B),
             places_M=torch.from_numpy(places_M),
@@ -96,7 +96,7 @@ class MaskedBatches:
         # No longer than the true segment, because the batch was sized for the text.
         return (ids[:place], other[begin : begin + len(ids) - place]), 0
 
-    def _masked(
+    def _mask(
         self, ids_BN: NDArray[np.int64], draws: "_Draws"
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return the masked ids, the flat positions to predict, and the ids to predict there."""

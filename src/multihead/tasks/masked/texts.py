@@ -12,7 +12,7 @@ from multihead.data.hashes import file_sha256
 from multihead.data.held_out_texts import held_out_texts
 from multihead.data.store import StoreWriter, TokenStore
 from multihead.errors import UserError
-from multihead.system.addresses import located
+from multihead.system.addresses import locate_file
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
 from multihead.tasks.classification import same_words
@@ -89,21 +89,21 @@ def prepare_texts(
     if init_tokenizer is None and tokenizer.file:
         init_tokenizer = with_mask(Tokenizer.load(tokenizer.file))
     if init_tokenizer is not None and data.lowercase:
-        init_tokenizer = init_tokenizer.lowercased()
+        init_tokenizer = init_tokenizer.with_lowercasing()
     inputs = _cache_inputs(data, tokenizer, init_tokenizer)
     return cached_build(
         cache_root(data.cache),
         inputs,
         summary_file=SUMMARY,
         build=lambda folder: _build(folder, data, tokenizer, init_tokenizer, progress),
-        load=_opened,
+        load=_open,
     )
 
 
 def examples(data: DataSettings, names: Sequence[str]) -> Iterator[Example]:
     """Yield the texts of the files, with labels and second texts if the task has them."""
     for name in names:
-        path = located(data.dir, name)
+        path = locate_file(data.dir, name)
         if isinstance(data, classification.DataSettings):
             yield from read_labelled(path, data.text_field, data.label_field, data.encoding, data.pair_field)
         else:
@@ -130,7 +130,7 @@ def _training(data: DataSettings) -> Iterator[Example]:
     return examples(data, data.files)
 
 
-def _joined(example: Example) -> str:
+def _join(example: Example) -> str:
     """Return the texts of an example as one, by which equal ones are found."""
     return f"{example.text}\t{example.second}" if example.second else example.text
 
@@ -149,8 +149,8 @@ def _cache_inputs(
             more |= {"generated": [data.generated, data.length, data.seed]}
     return more | {
         "version": VERSION,
-        "files": [file_sha256(located(data.dir, name)) for name in data.files],
-        "valid_files": [file_sha256(located(data.dir, name)) for name in data.valid_files],
+        "files": [file_sha256(locate_file(data.dir, name)) for name in data.files],
+        "valid_files": [file_sha256(locate_file(data.dir, name)) for name in data.valid_files],
         "held_out": None if data.valid_files else [data.valid_fraction, data.seed],
         "reading": reading,
         "tokenizer": init_tokenizer.fingerprint
@@ -168,7 +168,7 @@ def _build(
 ) -> dict[str, Any]:
     """Write the stores and the tokenizer into a folder; return the JSON summary."""
     held_out = (
-        held_out_texts(map(_joined, _training(data)), data.valid_fraction, data.seed)
+        held_out_texts(map(_join, _training(data)), data.valid_fraction, data.seed)
         if not data.valid_files
         else lambda _: False
     )
@@ -178,7 +178,7 @@ def _build(
     labels = tuple(sorted({example.label for example in labelled} - {""}))
     if tokenizer is None:
         progress("training the tokenizer", 0, None)
-        chosen = (e for e in _training(data) if not held_out(_joined(e)))
+        chosen = (e for e in _training(data) if not held_out(_join(e)))
         texts = (text for e in chosen for text in (e.text, e.second) if text.strip())
         tokenizer = learn(islice(texts, settings.sample_size), settings, lowercase=data.lowercase)
     tokenizer.save(folder / TOKENIZER)
@@ -202,20 +202,20 @@ def _build(
                     fact = f'unknown class "{example.label}"'
                     raise UserError(fact, place=example.place, remedy=remedy)
                 if show and len(shown) < MAX_SHOWN:
-                    shown.append(_joined(example))
+                    shown.append(_join(example))
                 border = [len(first)] if pairs else []
                 yield [*first, *second], [numbers[example.label], *border] if example.label else []
             progress("encoding", counted["read"], None)
 
-    training = (e for e in _training(data) if not held_out(_joined(e)))
+    training = (e for e in _training(data) if not held_out(_join(e)))
     values = LONGEST if pairs else len(labels)
-    sizes = {"train": _stored(folder / "train", encoded(training, show=False), tokenizer, values)}
+    sizes = {"train": _store(folder / "train", encoded(training, show=False), tokenizer, values)}
     valid = (
         examples(data, data.valid_files)
         if data.valid_files
-        else (e for e in _training(data) if held_out(_joined(e)))
+        else (e for e in _training(data) if held_out(_join(e)))
     )
-    sizes["valid"] = _stored(folder / "valid", encoded(valid, show=True), tokenizer, values)
+    sizes["valid"] = _store(folder / "valid", encoded(valid, show=True), tokenizer, values)
     for side, size in sizes.items():
         if not size:
             what = "training" if side == "train" else "validation"
@@ -224,7 +224,7 @@ def _build(
     return {"labels": labels, "empty": counted["empty"], "places": places, "shown": shown}
 
 
-def _stored(
+def _store(
     folder: Path, rows: Iterator[tuple[list[int], list[int]]], tokenizer: Tokenizer, values: int
 ) -> int:
     """Store encoded texts with classes below ``values``, and return their number."""
@@ -236,7 +236,7 @@ def _stored(
     return count
 
 
-def _opened(folder: Path, summary: Any, key: str) -> PreparedTexts:
+def _open(folder: Path, summary: Any, key: str) -> PreparedTexts:
     return PreparedTexts(
         train=TokenStore(folder / "train"),
         valid=TokenStore(folder / "valid"),

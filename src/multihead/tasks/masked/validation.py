@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from multihead.data.text_batches import SPECIALS, evaluation_batches, lengths
-from multihead.nn.losses import validated
+from multihead.nn.losses import validation_terms
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.system import hardware
@@ -32,7 +32,7 @@ class Validator:
         self.tokenizer = texts.tokenizer
         used = lengths(texts.valid, recipe.data.max_length)
         self.batches = evaluation_batches(used, recipe.training.batch_tokens, recipe.validation.max_examples)
-        masked = (_masked(text, self.tokenizer, recipe.data.max_length - SPECIALS) for text in texts.shown)
+        masked = (_mask(text, self.tokenizer, recipe.data.max_length - SPECIALS) for text in texts.shown)
         self.shown = list(islice(filter(None, masked), recipe.validation.samples))
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
@@ -44,7 +44,7 @@ class Validator:
             batch = self.gaps(rows, EPOCH)
             with hardware.autocast(self.device, dtype):
                 loss = model.loss(batch.to(self.device), step)  # type: ignore[operator]
-            validated(loss, "loss", "accuracy")
+            validation_terms(loss, "loss", "accuracy")
             for name in sums.keys() & loss.keys():
                 sums[name] += loss[name].sum.item()
             masked, pairs = masked + len(batch.places_M), pairs + batch.pairs
@@ -63,7 +63,7 @@ class Validator:
         return Validation(metrics, "\n\n".join(samples))
 
 
-def _masked(text: str, tokenizer: Tokenizer, limit: int) -> tuple[str, str] | None:
+def _mask(text: str, tokenizer: Tokenizer, limit: int) -> tuple[str, str] | None:
     """Return a text's init_run with its middle word masked, and that word; None if too few words fit."""
     for words in (text.split()[:count] for count in (20, 10, 5, 3)):
         middle = len(words) // 2

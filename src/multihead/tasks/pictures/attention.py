@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from multihead.data.images.opening import Pixels, fitted, open_picture
+from multihead.data.images.opening import Pixels, fit_image, open_picture
 from multihead.errors import UserError
 from multihead.inspect.maps import AttentionRecord, Sentence, TokenLabel, record_sequence, rollout
 from multihead.inspect.text_inspection import TOP_K, Predictions
@@ -79,7 +79,7 @@ def inspect_image(classifier: PictureClassifier, path: Path) -> ImageInspection:
     if not hasattr(model, "pool"):
         fact = f"{type(model).__name__} has no attention over patches to show"
         raise UserError(fact, place=str(path), remedy="`multihead classify` shows its classes.")
-    pixels = fitted(open_picture(path), classifier.form)
+    pixels = fit_image(open_picture(path), classifier.form)
     rows = columns = int(model.settings.grid)
     shares: list[torch.Tensor] = []
     watch = model.pool.register_forward_pre_hook(lambda pool, given: shares.append(pool.shares(given[0])[0]))

@@ -54,14 +54,14 @@ def augment(pixels_BChw: Tensor, u_BN: Uniforms, settings: AugmentationSettings)
         for place, shade in enumerate(PHOTOMETRIC, start=len(GEOMETRIC)):
             shades.append(_shading(shade, chosen_B == place, signed_B))
     if settings.shift:
-        pixels_BChw = shifted(pixels_BChw, shift_B2, settings.shift)
-    moved_BChw = moved(pixels_BChw, maps)
+        pixels_BChw = shift_images(pixels_BChw, shift_B2, settings.shift)
+    moved_BChw = apply_affine(pixels_BChw, maps)
     for shaded in shades:
         moved_BChw = shaded(moved_BChw)
-    return erased(moved_BChw, erase_B5, noise_B1, settings.erase)
+    return random_erasing(moved_BChw, erase_B5, noise_B1, settings.erase)
 
 
-def shifted(x_BChw: Tensor, u_B2: Uniforms, most: int) -> Tensor:
+def shift_images(x_BChw: Tensor, u_B2: Uniforms, most: int) -> Tensor:
     """Shift each image by up to ``most`` whole pixels down and right, or up and left; outside is black."""
     height, width = x_BChw.shape[2:]
     corner_B2 = torch.from_numpy((u_B2 * (2 * most + 1)).astype(np.int64))
@@ -73,7 +73,7 @@ def shifted(x_BChw: Tensor, u_B2: Uniforms, most: int) -> Tensor:
     return cut_BhwC.permute(0, 3, 1, 2).contiguous()
 
 
-def moved(pixels_BChw: Tensor, maps: list[NDArray[np.float64]]) -> Tensor:
+def apply_affine(pixels_BChw: Tensor, maps: list[NDArray[np.float64]]) -> Tensor:
     """Apply affine maps in order, (B, 2, 3) each, in coordinates from -1 to 1; outside is black."""
     whole = np.broadcast_to(np.eye(3), (len(pixels_BChw), 3, 3))
     for each in maps:
@@ -153,7 +153,7 @@ def _shading(
     return shaded
 
 
-def erased(x_BChw: Tensor, u_B5: Uniforms, noise_B1: Uniforms, chance: float) -> Tensor:
+def random_erasing(x_BChw: Tensor, u_B5: Uniforms, noise_B1: Uniforms, chance: float) -> Tensor:
     """Random erasing: replace a rectangle by noise with some probability (Zhong et al. 2020, algorithm 1).
 
     Args:

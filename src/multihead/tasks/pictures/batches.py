@@ -53,10 +53,10 @@ class PictureBatches:
         labels_B = torch.from_numpy(self.store.labels[indices])
         if not settings.mixup:
             return plain_batch(pixels, labels_B)
-        return mixed(pixels, labels_B, beta(u_BN[:, needed:], settings.mixup))
+        return mixup(pixels, labels_B, beta(u_BN[:, needed:], settings.mixup))
 
 
-def mixed(pixels_BChw: Tensor, labels_B: Tensor, shares_B: NDArray[np.float64]) -> PictureBatch:
+def mixup(pixels_BChw: Tensor, labels_B: Tensor, shares_B: NDArray[np.float64]) -> PictureBatch:
     """mixup: blend each image with the next of the batch, the last with the first (Zhang et al. 2018, eq. 1).
 
     Args:

@@ -10,7 +10,7 @@ from multihead.data.stream import StreamPosition
 from multihead.recipe import Recipe, with_model
 from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.system.addresses import located
+from multihead.system.addresses import locate_file
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
 from multihead.tasks.pictures.batches import PictureBatches
@@ -69,5 +69,5 @@ def stream(
 
 def named_files(data: DataSettings) -> list[Path]:
     """Return the files that list pictures. Folders of pictures are hashed elsewhere and left out."""
-    paths = [located(data.dir, name) for name in (*data.train, *data.valid)]
+    paths = [locate_file(data.dir, name) for name in (*data.train, *data.valid)]
     return [path for path in paths if path.is_file()]

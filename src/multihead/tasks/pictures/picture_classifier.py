@@ -12,7 +12,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from multihead.data.images.listing import Listing
-from multihead.data.images.opening import Form, fitted, open_picture
+from multihead.data.images.opening import Form, fit_image, open_picture
 from multihead.run import Run
 from multihead.scores.classes import ClassScores, class_scores
 from multihead.system import hardware
@@ -126,7 +126,7 @@ class PictureClassifier:
         """Yield the class probabilities of each batch, (B, K)."""
         for start in range(0, count, BATCH):
             rows = range(start, min(count, start + BATCH))
-            pixels = np.stack([fitted(picture(number), self.form) for number in rows])
+            pixels = np.stack([fit_image(picture(number), self.form) for number in rows])
             pixels_BChw = torch.from_numpy(pixels).to(self.device).float() / 255
             self._alone.compare(pixels_BChw)
             with hardware.autocast(self.device, self.dtype):

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from multihead.data.build_cache import cached_build
 from multihead.data.images.digits import NAMES, draw_digits
-from multihead.data.images.listing import ArrayListing, Listing, listed
-from multihead.data.images.opening import Form, channels_of, fitted
+from multihead.data.images.listing import ArrayListing, Listing, list_images
+from multihead.data.images.opening import Form, channels_of, fit_image
 from multihead.data.images.store import PictureStore, PictureWriter
-from multihead.data.plan import shuffled
+from multihead.data.plan import shuffle_indices
 from multihead.errors import UserError
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
@@ -71,7 +71,7 @@ def prepare(data: DataSettings, *, progress: OnProgress | None = None) -> Prepar
             cache that cannot be written.
     """
     train = _training(data)
-    valid = listed(data.valid, Path(data.dir), "data.valid") if data.valid else None
+    valid = list_images(data.valid, Path(data.dir), "data.valid") if data.valid else None
     names = class_names(train, data.class_names)
     form = form_of(train, data)
     inputs = {
@@ -86,8 +86,8 @@ def prepare(data: DataSettings, *, progress: OnProgress | None = None) -> Prepar
     def build(folder: Path) -> dict[str, Any]:
         train_rows, valid_rows = _split(train, valid, data)
         report: OnProgress = progress or (lambda stage, done, total: None)
-        converted = _stored(folder / "train", train, train_rows, names, form, report)
-        converted += _stored(folder / "valid", valid or train, valid_rows, names, form, report)
+        converted = _store(folder / "train", train, train_rows, names, form, report)
+        converted += _store(folder / "valid", valid or train, valid_rows, names, form, report)
         return {
             "names": names,
             "form": [form.size, form.channels],
@@ -96,7 +96,7 @@ def prepare(data: DataSettings, *, progress: OnProgress | None = None) -> Prepar
         }
 
     return cached_build(
-        cache_root(data.cache), inputs, prefix="pictures-", summary_file=SUMMARY, build=build, load=_opened
+        cache_root(data.cache), inputs, prefix="pictures-", summary_file=SUMMARY, build=build, load=_open
     )
 
 
@@ -107,7 +107,7 @@ def _training(data: DataSettings) -> Listing:
     if not data.train:
         remedy = "Set data.train to a folder of class folders, a CSV file, or two IDX files."
         raise UserError("no training images are named", place="data", remedy=remedy)
-    return listed(data.train, Path(data.dir), "data.train")
+    return list_images(data.train, Path(data.dir), "data.train")
 
 
 def class_names(pictures: Listing, given: tuple[str, ...]) -> tuple[str, ...]:
@@ -155,7 +155,7 @@ def _split(
         if total < 2:
             raise UserError("one image is too few to hold some out", place="data.train")
         count = max(1, min(round(data.valid_fraction * total), MAX_HELD_OUT, total // 2))
-        order = shuffled(total, data.seed, "held out")
+        order = shuffle_indices(total, data.seed, "held out")
         train_rows, valid_rows = np.sort(order[count:]), np.sort(order[:count])
     if data.max_pictures and data.max_pictures < len(train_rows):
         train_rows = train_rows[
@@ -164,7 +164,7 @@ def _split(
     return train_rows, valid_rows
 
 
-def _stored(
+def _store(
     folder: Path,
     pictures: Listing,
     chosen: NDArray[np.int64],
@@ -179,14 +179,14 @@ def _stored(
         for done, index in enumerate(chosen.tolist()):
             picture = pictures.picture(index)
             converted += picture.size != (form.size, form.size) or channels_of(picture) != form.channels
-            writer.add(fitted(picture, form), int(numbers[index]))
+            writer.add(fit_image(picture, form), int(numbers[index]))
             if done % 1000 == 0:
                 progress("reading", done, len(chosen))
     progress("reading", len(chosen), len(chosen))
     return converted
 
 
-def _opened(folder: Path, summary: Any, key: str) -> PreparedPictures:
+def _open(folder: Path, summary: Any, key: str) -> PreparedPictures:
     return PreparedPictures(
         train=PictureStore(folder / "train"),
         valid=PictureStore(folder / "valid"),

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from multihead.data.images.listing import Listing
-from multihead.data.images.opening import Form, fitted, open_picture
+from multihead.data.images.opening import Form, fit_image, open_picture
 from multihead.errors import UserError
 from multihead.inspect.maps.calls import evaluating
 from multihead.run import Run
@@ -77,7 +77,7 @@ class OddOneOut:
         if len(pictures) < 3:
             fact = f"{len(pictures)} images make no set; one differs from at least two others"
             raise UserError(fact, place="images", remedy="Give at least three images.")
-        found = np.stack([fitted(open_picture(Path(one)), self.form) for one in pictures])
+        found = np.stack([fit_image(open_picture(Path(one)), self.form) for one in pictures])
         return torch.from_numpy(found)[None].to(self.device).float() / 255
 
     def measure(self, pictures: Listing) -> SetScores:
@@ -87,7 +87,7 @@ class OddOneOut:
             UserError: a picture cannot be read; too few pictures of a class.
         """
         labels = numbers_of(pictures, class_names(pictures, ()))
-        pixels = np.stack([fitted(pictures.picture(row), self.form) for row in range(len(labels))])
+        pixels = np.stack([fit_image(pictures.picture(row), self.form) for row in range(len(labels))])
         maker = SetMaker(pixels, labels, self.set_size, TEST_SEED)
         correct = 0
         with evaluating(self.model), torch.inference_mode():

@@ -20,7 +20,7 @@ from multihead.system import hardware
 from multihead.system.hardware import Precision
 from multihead.tasks.rows_alone import RowsAlone
 from multihead.tasks.spans.answer_scores import AnswerScores, answer_scores
-from multihead.tasks.spans.question_tables import Question, shortened
+from multihead.tasks.spans.question_tables import Question, shorten
 from multihead.tasks.spans.question_windows import (
     EncodedQuestion,
     Window,
@@ -126,7 +126,7 @@ class Answerer:
         """Return a question and its text in tokens. Raises ``UserError``: the question is empty."""
         found = encode_question(question, text, self.tokenizer, self.data.max_question)
         if not len(found.question):
-            fact = f'the question "{shortened(question)}" has no words' if question else "no question"
+            fact = f'the question "{shorten(question)}" has no words' if question else "no question"
             raise UserError(fact, place=place, remedy="Give a question.")
         return found
 

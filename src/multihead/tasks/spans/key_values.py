@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from multihead.data.images.random_numbers import Uniform
-from multihead.data.syllables import WORDS, shuffled
+from multihead.data.syllables import WORDS, shuffle
 from multihead.errors import UserError
 from multihead.system import randomness
 from multihead.tasks.spans.question_tables import Question
@@ -14,7 +14,7 @@ UNANSWERABLE = 0.2
 """Share of the questions whose key is not in the text."""
 
 
-def generated(data: DataSettings, count: int, seed: int) -> Iterator[Question]:
+def generate(data: DataSettings, count: int, seed: int) -> Iterator[Question]:
     """Yield questions about texts of one to ``data.length`` different keys. Two keys may have the same value.
 
     Raises:
@@ -25,7 +25,7 @@ def generated(data: DataSettings, count: int, seed: int) -> Iterator[Question]:
         raise UserError(fact, place="data.length", remedy=f"Set it to at most {len(WORDS) - 1}.")
     chance = Uniform(seed)
     for number in range(count):
-        missing, *keys = shuffled(WORDS, chance)[: 2 + chance.below(data.length)]
+        missing, *keys = shuffle(WORDS, chance)[: 2 + chance.below(data.length)]
         values = [str(int(value)) for value in chance.between(VALUES.start, VALUES.stop, len(keys))]
         entries = [f"{key}: {value}" for key, value in zip(keys, values, strict=True)]
         place = f"question {number + 1}"
@@ -39,4 +39,4 @@ def generated(data: DataSettings, count: int, seed: int) -> Iterator[Question]:
 
 def test_questions(data: DataSettings) -> Iterator[Question]:
     """Yield the generated test set: the same for every ``data.seed``."""
-    return generated(data, data.generated_tests, randomness.derive(0, "test questions"))
+    return generate(data, data.generated_tests, randomness.derive(0, "test questions"))

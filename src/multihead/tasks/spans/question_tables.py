@@ -50,20 +50,20 @@ def read_questions(path: Path, fields: Mapping[str, str], encoding: str = "utf-8
     start = header.index(start_field) if start_field in header else None
     for place, cells in rows(table, path, header):
         offset = _offset(cells[start], place) if start is not None and cells[answer] else None
-        yield checked(Question(cells[question], cells[text], cells[answer], offset, place))
+        yield check(Question(cells[question], cells[text], cells[answer], offset, place))
 
 
-def checked(given: Question) -> Question:
+def check(given: Question) -> Question:
     """Return a question. Raises ``UserError``: it is empty, or its answer is not in its text."""
     if not given.question.strip():
         raise UserError("no question", place=given.place, remedy="Correct the line, or remove it.")
     if given.start is None:
         if given.answer not in given.text:
-            fact = f'the answer "{shortened(given.answer)}" is not in the text'
+            fact = f'the answer "{shorten(given.answer)}" is not in the text'
             remedy = "Write it letter for letter as the text does, or leave it empty where there is none."
             raise UserError(fact, place=given.place, remedy=remedy)
     elif not given.text.startswith(given.answer, given.start):
-        fact = f'the answer "{shortened(given.answer)}" does not begin at character {given.start}'
+        fact = f'the answer "{shorten(given.answer)}" does not begin at character {given.start}'
         remedy = "Count characters (code points) from 0, or leave the cell empty."
         raise UserError(fact, place=given.place, remedy=remedy)
     return given
@@ -79,13 +79,13 @@ def answer_start(given: Question) -> int:
         return given.start
     first = given.text.find(given.answer)
     if given.text.find(given.answer, first + 1) >= 0:
-        fact = f'the answer "{shortened(given.answer)}" occurs several times in the text'
+        fact = f'the answer "{shorten(given.answer)}" occurs several times in the text'
         remedy = "Give its offset in characters, from 0, in a column start (data.start_field)."
         raise UserError(fact, place=given.place, remedy=remedy)
     return first
 
 
-def shortened(text: str, most: int = 40) -> str:
+def shorten(text: str, most: int = 40) -> str:
     """Return a text that fits into a message."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
@@ -95,6 +95,6 @@ def _offset(cell: str, place: str) -> int | None:
     if not cell.strip():
         return None
     if not (cell.strip().isascii() and cell.strip().isdigit()) or len(cell) > 12:
-        fact = f'the start "{shortened(cell)}" is not a whole number'
+        fact = f'the start "{shorten(cell)}" is not a whole number'
         raise UserError(fact, place=place, remedy="Count characters from 0, or leave the cell empty.")
     return int(cell)

@@ -125,7 +125,7 @@ def prepare_questions(
         texts = (text for one in train for text in (one.question, one.text))
         tokenizer = learn(islice(texts, settings.sample_size), settings, lowercase=data.lowercase)
     elif data.lowercase:
-        tokenizer = tokenizer.lowercased()
+        tokenizer = tokenizer.with_lowercasing()
     progress("encoding", 0, None)
     prepared = PreparedQuestions(
         in_windows(train, data, tokenizer),
@@ -177,7 +177,7 @@ def _questions(data: DataSettings) -> tuple[list[Question], list[Question]]:
     if data.generate:
         seeds = [randomness.derive(data.seed, name) for name in ("training", "validation")]
         count = max(1, round(data.valid_fraction * data.generated))
-        made = key_values.generated
+        made = key_values.generate
         return list(made(data, data.generated, seeds[0])), list(made(data, count, seeds[1]))
     if not data.files:
         raise UserError("no files are named", place="data", remedy="Give --data.files FILE.")

@@ -11,7 +11,7 @@ from multihead.recipe.settings import Settings
 from multihead.system import hardware
 from multihead.tasks.spans.answer_scores import answer_scores
 from multihead.tasks.spans.answerer import NO_SPAN, as_answer, spans
-from multihead.tasks.spans.question_tables import shortened
+from multihead.tasks.spans.question_tables import shorten
 from multihead.tasks.spans.questions import PreparedQuestions
 from multihead.training import Validation
 
@@ -56,7 +56,7 @@ class Validator:
         ]
         scores = answer_scores(answers, [one.answer for one in given])
         samples = [
-            f"  text     {shortened(one.text, CHARACTERS)}\n  question {one.question}\n"
+            f"  text     {shorten(one.text, CHARACTERS)}\n  question {one.question}\n"
             f"  answer   {one.answer or '(none)'}\n  output   {answer or '(none)'}"
             for one, answer in zip(given[:SAMPLES], answers, strict=False)
         ]

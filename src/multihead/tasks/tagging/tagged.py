@@ -110,7 +110,7 @@ def encode_words(sentences: Iterable[Sequence[str]], tokenizer: Tokenizer) -> It
             )
 
 
-def generated(data: DataSettings, count: int, seed: int) -> Iterator[TaggedSentence]:
+def generate(data: DataSettings, count: int, seed: int) -> Iterator[TaggedSentence]:
     """Yield sequences of digits with the digits in reverse, or in ascending order, as tags."""
     uniform = Uniform(seed)
     for number in range(count):
@@ -128,7 +128,7 @@ def sentences_of(data: DataSettings, names: Sequence[str]) -> Iterator[TaggedSen
 
 def generated_test_sentences(data: DataSettings) -> Iterator[TaggedSentence]:
     """Yield the generated test set: the same for every ``data.seed``."""
-    return generated(data, data.generated_tests, TEST_SEED)
+    return generate(data, data.generated_tests, TEST_SEED)
 
 
 def prepare_tags(
@@ -167,11 +167,11 @@ def prepare_tags(
         texts = (" ".join(sentence.words) for sentence in train)
         tokenizer = learn(islice(texts, settings.sample_size), settings, lowercase=data.lowercase)
     elif data.lowercase:
-        tokenizer = tokenizer.lowercased()
+        tokenizer = tokenizer.with_lowercasing()
     progress("encoding", 0, None)
     return PreparedTags(
-        _encoded(train, numbers, tokenizer),
-        _encoded(valid, numbers, tokenizer),
+        _encode(train, numbers, tokenizer),
+        _encode(valid, numbers, tokenizer),
         tokenizer,
         names,
         _fingerprint(data, tokenizer),
@@ -183,7 +183,7 @@ def _sentences(data: DataSettings) -> tuple[list[TaggedSentence], list[TaggedSen
     if data.generate:
         seeds = [randomness.derive(data.seed, name) for name in ("training", "validation")]
         count = max(1, round(data.valid_fraction * data.generated))
-        return list(generated(data, data.generated, seeds[0])), list(generated(data, count, seeds[1]))
+        return list(generate(data, data.generated, seeds[0])), list(generate(data, count, seeds[1]))
     if not data.files:
         raise UserError("no files are named", place="data", remedy="Give --data.files FILE.")
     train = list(sentences_of(data, data.files))
@@ -200,7 +200,7 @@ def _sentences(data: DataSettings) -> tuple[list[TaggedSentence], list[TaggedSen
     return train, valid
 
 
-def _encoded(
+def _encode(
     sentences: Sequence[TaggedSentence], numbers: dict[str, int], tokenizer: Tokenizer
 ) -> TaggedTexts:
     encoded = list(encode_words((one.words for one in sentences), tokenizer))

@@ -33,7 +33,7 @@ MOST_PAIRS = 10_000
 """Pairs that tell which placeholders are kept."""
 
 
-def changed(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, list[str]]:
+def find_changed(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, list[str]]:
     """Return what translations do not keep, for environment.json; nothing where they keep all.
 
     Args:
@@ -65,9 +65,9 @@ def word_files(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[s
         for row in range(0, len(store), 1 + len(store) * len(parts) // MOST_SENTENCES)
     ]
     return {
-        LEXICON: Lexicon.learned(sampled).to_json(),
-        CASING: Casing.learned(sources).to_json(),
-        SPELLING: Spelling.learned(sources).to_json(),
+        LEXICON: Lexicon.learn(sampled).to_json(),
+        CASING: Casing.learn(sources).to_json(),
+        SPELLING: Spelling.learn(sources).to_json(),
     }
 
 

@@ -28,7 +28,7 @@ from multihead.tasks.translation.evaluate import (
     Evaluation,
     TestSet,
     Way,
-    directed,
+    direct,
     evaluate,
     requested_test_sets,
     test_sets,
@@ -165,7 +165,7 @@ def compare_runs(
         size = sum(parameter.numel() for parameter in translator.models[0].parameters())
         runs.append(facts(Run.open(folder), folder, size))
         languages.append((recipe.data.source_language, recipe.data.target_language))
-        found.append([_evaluated(translator, test, recipe.search, folder, progress) for test in tests])
+        found.append([_evaluate(translator, test, recipe.search, folder, progress) for test in tests])
     notes += _cautions(folders, languages, found)
     on_tests = [_on_test(test, [each[number] for each in found]) for number, test in enumerate(tests)]
     return RunComparison(
@@ -173,7 +173,7 @@ def compare_runs(
     )
 
 
-def _evaluated(
+def _evaluate(
     translator: Translator, test: TestSet, search: Any, folder: str, progress: OnProgress | None
 ) -> Evaluation:
     stage = f"{folder} on {test.name}"
@@ -266,13 +266,13 @@ def _with_alignments(
             test.pairs,
             test.runs,
             test.examples,
-            [_aligned([directed(each, way) for each in translators], one) for one in test.aligned],
+            [_align([direct(each, way) for each in translators], one) for one in test.aligned],
         )
         for test, way in zip(tests, ways, strict=True)
     ]
 
 
-def _aligned(translators: Sequence[Translator], one: TranslatedExample) -> TranslatedExample:
+def _align(translators: Sequence[Translator], one: TranslatedExample) -> TranslatedExample:
     maps = [
         alignment(translator, one.source, output)
         for translator, output in zip(translators, one.outputs, strict=True)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from multihead.data import corpora
-from multihead.data.added import added
+from multihead.data.added import added_kinds
 from multihead.data.batches import BatchStream, Pairs, StreamPosition
 from multihead.data.directions import MixedStream
 from multihead.data.marking import Marking
@@ -20,11 +20,11 @@ from multihead.errors import UserError
 from multihead.recipe import Recipe, with_vocabularies
 from multihead.recipe.settings import DataSettings, Settings, TokenizerSettings
 from multihead.run import Run
-from multihead.system.addresses import located
+from multihead.system.addresses import locate_file
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
 from multihead.tasks.translation import of_corpora
-from multihead.tasks.translation.calibrating import calibration_files, changed, word_files
+from multihead.tasks.translation.calibrating import calibration_files, find_changed, word_files
 from multihead.tasks.translation.evaluate import read_test_set
 from multihead.tasks.translation.streaming import marking, stream_settings
 from multihead.tasks.translation.validation import Validator
@@ -65,8 +65,8 @@ def setup(
             "pairs": len(prepared.train),
             "cleaning": prepared.report.to_dict(),
             **symbols,
-            **changed([(prepared.train, source, target)]),
-            **_added(prepared, counts),
+            **find_changed([(prepared.train, source, target)]),
+            **_add(prepared, counts),
         },
         summary=_summary(prepared, recipe.data, recipe.tokenizer),
         sizes=_sizes(prepared),
@@ -114,7 +114,7 @@ def _tokens(prepared: PreparedCorpus, counts: Sequence[int]) -> int:
     return round(sum(count * mean for count, mean in zip(counts, means, strict=True)))
 
 
-def _added(prepared: PreparedCorpus, counts: Sequence[int]) -> dict[str, Any]:
+def _add(prepared: PreparedCorpus, counts: Sequence[int]) -> dict[str, Any]:
     """Return the pairs of an epoch by kind, if any are added."""
     kinds = ["corpus", *(one.kind for one in prepared.added)]
     return {"epoch": dict(zip(kinds, counts, strict=True))} if prepared.added else {}
@@ -123,8 +123,8 @@ def _added(prepared: PreparedCorpus, counts: Sequence[int]) -> dict[str, Any]:
 def named_files(data: DataSettings) -> list[Path]:
     """Return the training and validation files, without standard input."""
     names = (*data.source, *data.target, *data.valid_source, *data.valid_target)
-    more = (name for one in added(data) for name in (*one.files.source, *one.files.target))
-    return [*(located(data.dir, name) for name in names if name != "-"), *map(Path, more)]
+    more = (name for one in added_kinds(data) for name in (*one.files.source, *one.files.target))
+    return [*(locate_file(data.dir, name) for name in names if name != "-"), *map(Path, more)]
 
 
 # --- description --------------------------------------------------------------------------------------

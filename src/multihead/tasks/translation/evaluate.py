@@ -113,8 +113,8 @@ class Evaluation:
             "exact": round(self.exact, 4),
             "wer": round(self.wer, 2),
             "cer": round(self.cer, 2),
-            "perplexity": _rounded(self.perplexity, 3),
-            "perplexity_character": _rounded(self.perplexity_character, 4),
+            "perplexity": _round(self.perplexity, 3),
+            "perplexity_character": _round(self.perplexity_character, 4),
             "sentences_per_second": round(self.sentences_per_second, 1),
             **(
                 {} if self.confidence_error is None else {"confidence_error": round(self.confidence_error, 4)}
@@ -127,7 +127,7 @@ class Evaluation:
         }
 
 
-def _rounded(value: float, digits: int) -> float | None:
+def _round(value: float, digits: int) -> float | None:
     """Return a rounded number; None for NaN and infinity, which JSON lacks."""
     return round(value, digits) if math.isfinite(value) else None
 
@@ -216,13 +216,13 @@ def named_sources(data: DataSettings, source: str | Path | None) -> list[str]:
     return [str(source)] if source is not None else [files[0] for files in data.tests.values() if files]
 
 
-def perturbed(test_set: TestSet, how: Perturbation, rate: float) -> TestSet:
+def perturb_sources(test_set: TestSet, how: Perturbation, rate: float) -> TestSet:
     """Return a test set with perturbed sources and the same references, see ``text.perturb``."""
     sources = [perturb(text, how, rate, number=number) for number, text in enumerate(test_set.sources)]
     return replace(test_set, name=f"{test_set.name}, {how} {rate:g}", sources=sources)
 
 
-def directed(translator: Translator, way: Way | None) -> Translator:
+def direct(translator: Translator, way: Way | None) -> Translator:
     """Return a translator in the direction of a test set; itself where it has one direction only."""
     if way is None or translator.directions is None:
         return translator
@@ -252,7 +252,7 @@ def evaluate(
         UserError: see ``Translator.translate``.
     """
     sources, references = test_set.sources, test_set.references
-    translator = directed(translator, test_set.way)
+    translator = direct(translator, test_set.way)
     search = search.model_copy(update={"n_best": 1})  # the best is measured
     began = time.perf_counter()
     translations = translator.translate(sources, search, progress=progress)

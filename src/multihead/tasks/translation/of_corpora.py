@@ -8,7 +8,7 @@ import torch
 from multihead.data import corpora
 from multihead.data.corpora import Corpus
 from multihead.data.directions import Joined, MixedStream
-from multihead.data.mixing import drawn
+from multihead.data.mixing import draw_epoch
 from multihead.data.plan import Indices
 from multihead.data.prepare_corpora import PreparedCorpora, prepare_corpora
 from multihead.data.sanity_checks import sanity_warnings
@@ -19,7 +19,7 @@ from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
-from multihead.tasks.translation.calibrating import calibration_files, changed, word_files
+from multihead.tasks.translation.calibrating import calibration_files, find_changed, word_files
 from multihead.tasks.translation.direction_validation import DirectionsValidator
 from multihead.tasks.translation.evaluate import read_test_set
 from multihead.tasks.translation.streaming import marking, stream_settings
@@ -33,7 +33,7 @@ def setup(
 ) -> TaskSetup:
     """See ``tasks.base.setup``."""
     found = corpora.corpora(recipe.data)
-    trained = _trained(found, init_run)
+    trained = _trained_directions(found, init_run)
     _refuse_unlearned(found, trained, corpora.place(recipe.data))
     prepared = prepare_corpora(
         recipe.data,
@@ -63,7 +63,7 @@ def setup(
             "pairs": sum(counts),
             "directions": trained,
             **({"symbols": list(mark.symbols)} if mark else {}),
-            **changed([(part, tokenizer, tokenizer) for part in parts]),
+            **find_changed([(part, tokenizer, tokenizer) for part in parts]),
             "epoch": {one.name: count for one, count in zip(prepared.directions, counts, strict=True)},
         },
         summary=[*_summary(prepared, counts, found), vocabulary_line([tokenizer], recipe.tokenizer)],
@@ -79,7 +79,7 @@ def setup(
     )
 
 
-def _trained(found: Sequence[Corpus], init_run: Run | None) -> list[tuple[str, str]]:
+def _trained_directions(found: Sequence[Corpus], init_run: Run | None) -> list[tuple[str, str]]:
     """Return the directions of the training, including those of the run it started from."""
     before = init_run.directions if init_run else []
     return list(dict.fromkeys([*before, *corpora.directions(found)]))
@@ -106,7 +106,7 @@ def named_files(found: Sequence[Corpus]) -> list[Path]:
 
 
 def _first_epoch(prepared: PreparedCorpora, counts: Sequence[int], seed: int) -> Indices:
-    return drawn([len(one.prepared.train) for one in prepared.directions], counts, seed, 0)
+    return draw_epoch([len(one.prepared.train) for one in prepared.directions], counts, seed, 0)
 
 
 def _tokens(prepared: PreparedCorpora, chosen: Indices) -> int:

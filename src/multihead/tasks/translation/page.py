@@ -67,7 +67,7 @@ def explore(
     check(translator, text, target)
     candidates, tree = _candidates(translator, text, target)
     limit, room, other_room = (10**9, inf, inf) if full else (MAX_TOKENS, MAX_BYTES, MAX_OTHER_BYTES)
-    first = _recorded(translator, text, candidates[0])
+    first = _record(translator, text, candidates[0])
     layers, omitted = _layers(first, limit, room, encoder=True)
     recordings, hypotheses = [first], [_hypothesis(candidates[0], first, layers, limit)]
     for candidate in candidates[1:]:
@@ -75,7 +75,7 @@ def explore(
         if other_room < 0:
             hypotheses.append(candidate.summary())
             continue
-        recordings.append(_recorded(translator, text, candidate))
+        recordings.append(_record(translator, text, candidate))
         layers, _ = _layers(recordings[-1], limit, inf, encoder=False)
         hypotheses.append(_hypothesis(candidate, recordings[-1], layers, limit))
     if len(recordings) < len(candidates):
@@ -123,8 +123,8 @@ def _candidates(translator: Translator, text: str, target: str | None) -> tuple[
             one.tokens,
             tokenizer.decode(one.tokens),
             {
-                "score": packing.rounded(one.score),
-                "sum": packing.rounded(one.log_probability),
+                "score": packing.round_number(one.score),
+                "sum": packing.round_number(one.log_probability),
                 "cut": not one.finished,
             },
             tokenizer.eos_id,
@@ -133,12 +133,12 @@ def _candidates(translator: Translator, text: str, target: str | None) -> tuple[
     ]
     if target is not None:
         log_probability = translator.score([(text, target)])[0].log_probability
-        scores = {"score": None, "sum": packing.rounded(log_probability), "cut": False}
+        scores = {"score": None, "sum": packing.round_number(log_probability), "cut": False}
         candidates.insert(0, _Candidate(tuple(tokenizer.encode(target)), target, scores, tokenizer.eos_id))
     return candidates, tree
 
 
-def _recorded(translator: Translator, text: str, candidate: _Candidate) -> Recording:
+def _record(translator: Translator, text: str, candidate: _Candidate) -> Recording:
     return record_output(translator, text, candidate.ids, candidate.text)
 
 

@@ -51,7 +51,7 @@ class BeamRecorder:
             "parent": int(branches.parents[0, i]),
             "row": int(branches.rows[0, i]),
             "fate": _FATES[Fate(int(branches.fates[0, i]))],
-            "sum": packing.rounded(branches.log_probabilities[0, i].item()),
+            "sum": packing.round_number(branches.log_probabilities[0, i].item()),
         }
 
 

@@ -55,7 +55,7 @@ class TextMethods(LineTranslator):
         if isinstance(lines, str):
             return self.translate_texts([lines], settings, **given)[0].text
         own = {key: given.pop(key) for key in _OWN if key in given}
-        chosen = self._chosen(settings, given)
+        chosen = self._choose(settings, given)
         return super().translate(lines, chosen, **own)
 
     def translate_texts(
@@ -89,10 +89,10 @@ class TextMethods(LineTranslator):
             UserError: as :meth:`translate` does; a broken glossary.
         """
         named = to is not None or source is not None or bool(tags)
-        directed = self.toward(to, source, tags, zero_shot=zero_shot) if named else self.directed()
+        directed = self.toward(to, source, tags, zero_shot=zero_shot) if named else self.with_direction()
         if isinstance(glossary, str | Path):
             glossary = Glossary.load(glossary)
-        chosen = self._chosen(settings, given)
+        chosen = self._choose(settings, given)
         translator = self._texts().around(directed)
         return translator.translate(texts, chosen, sentences=sentences, glossary=glossary)
 
@@ -102,7 +102,7 @@ class TextMethods(LineTranslator):
             self._read = TextTranslator.of_runs(self, *self.folders) if self.folders else TextTranslator(self)
         return self._read
 
-    def _chosen(self, settings: SearchSettings | None, given: dict[str, Any]) -> SearchSettings:
+    def _choose(self, settings: SearchSettings | None, given: dict[str, Any]) -> SearchSettings:
         chosen = change_settings(settings or self.settings, given)
         refuse_other_methods([f"search.{key}" for key in given], chosen.method)
         return chosen

@@ -9,7 +9,7 @@ from torch import nn
 from multihead.data.batches import PairList, sequential_batches
 from multihead.data.prepare import PreparedCorpus
 from multihead.inspect.report import AlignedSentence
-from multihead.nn.losses import validated
+from multihead.nn.losses import validation_terms
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.recipe.settings.translation import ValidationSettings
@@ -119,7 +119,7 @@ class Validator:
         ):
             with hardware.autocast(self.device, dtype):
                 loss = model.loss(batch.to(self.device), step)  # type: ignore[operator]
-            for name, term in validated(loss, *sums).items():
+            for name, term in validation_terms(loss, *sums).items():
                 sums[name] += term.sum.item()
             tokens += batch.tokens
         nll = sums["nll"] / tokens

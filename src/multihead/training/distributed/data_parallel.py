@@ -63,7 +63,7 @@ class SharedUpdater(Updater):
         for number in range(self.reduction.rounds):
             found: dict[str, Tensor] = {}
             if number < len(batches):
-                with self.ordered(), self.seeded(step, self.shards.own[number]):
+                with self.ordered(), self.seed_micro_batch(step, self.shards.own[number]):
                     terms = self.add_parts(batches[number], step, totals)
                 found = {name: value.cpu() for name, (value, _) in terms.items()}
                 per = per or {name: count for name, (_, count) in terms.items()}

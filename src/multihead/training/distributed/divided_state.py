@@ -50,7 +50,7 @@ class DividedState(TrainingState):
         self.full = full = FullSharding(self.model, self.device)
         if self.ema:
             self.ema.weights = {
-                name: (full.part(tensor) if name in self._divided else tensor).to(self.device)
+                name: (full.part(tensor) if name in self._divided_weights else tensor).to(self.device)
                 for name, tensor in with_prefix(EMA, shared).items()
             }
         self.optimizer = optimizers.make_optimizer(self.model, self.settings)
@@ -59,7 +59,7 @@ class DividedState(TrainingState):
 
         def keep(name: str, whole: Tensor) -> Tensor:
             parameter = parameters[name.removeprefix(PREFIX).partition(".")[2]]
-            return full.divided(whole) if whole.shape == parameter.shape else whole
+            return full.divide(whole) if whole.shape == parameter.shape else whole
 
         moments = {name: tensor for name, tensor in tensors.items() if name.startswith(PREFIX)}
         self._optimizer_state.load(parallel.share_tensors(moments, keep), meta[OPTIMIZER])
@@ -77,23 +77,23 @@ class DividedState(TrainingState):
 
     def average(self) -> Mapping[str, Tensor] | None:
         """See :meth:`TrainingState.average`."""
-        return self._collected(self.ema.weights, self._divided) if self.ema else None
+        return self._collect(self.ema.weights, self._divided_weights) if self.ema else None
 
     def contents(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """See :meth:`TrainingState.contents`; inside :meth:`whole` only, whose end frees the weights."""
         with self.whole() as model:
             tensors = {MODEL + name: weight for name, weight in model.state_dict().items()}
         moments = self._optimizer_state.tensors()
-        tensors |= self._collected(moments, {n: t for n, t in moments.items() if isinstance(t, DTensor)})
+        tensors |= self._collect(moments, {n: t for n, t in moments.items() if isinstance(t, DTensor)})
         tensors |= {EMA + name: weight for name, weight in (self.average() or {}).items()}
-        return tensors, self._described()
+        return tensors, self._describe()
 
     @property
-    def _divided(self) -> dict[str, DTensor]:
+    def _divided_weights(self) -> dict[str, DTensor]:
         """The divided weights by name."""
         return {n: weight for n, weight in self.model.state_dict().items() if isinstance(weight, DTensor)}
 
-    def _collected(self, parts: Mapping[str, Tensor], like: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def _collect(self, parts: Mapping[str, Tensor], like: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Gather the whole of each divided part in the first process, on the CPU; nothing in the others."""
         found: dict[str, Tensor] = {}
         for name, part in parts.items():

@@ -59,7 +59,7 @@ class FullSharding:
         rows = torch.chunk(whole, parallel.world())
         return rows[parallel.rank()].clone() if parallel.rank() < len(rows) else whole[:0].clone()
 
-    def divided(self, whole: Tensor) -> DTensor:
+    def divide(self, whole: Tensor) -> DTensor:
         """Return a whole tensor as one that is divided as the weights are."""
         shape, stride = whole.shape, whole.stride()
         part = self.part(whole).to(self.device)

@@ -42,7 +42,7 @@ class FullyShardedUpdater(Updater):
         own: list[float] = []
         per: dict[str, str] = {}
         for shard, batch in zip(self.shards.own, batches, strict=True):
-            with self.ordered(), self.seeded(step, shard):
+            with self.ordered(), self.seed_micro_batch(step, shard):
                 terms = self.add_parts(batch, step, totals)
             own += [value.item() for value, _ in terms.values()]
             per = {name: count for name, (_, count) in terms.items()}

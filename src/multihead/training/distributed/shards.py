@@ -112,7 +112,7 @@ class Shards:
     def length(self, stream: Stream[Batch], epoch: int) -> int:
         """Return the number of batches in an epoch."""
         if epoch not in self._lengths:
-            self.note(epoch, len(stream.planned(epoch)))
+            self.note(epoch, len(stream.cached_plan(epoch)))
         return self._lengths[epoch]
 
     def note(self, epoch: int, batches: int) -> None:
@@ -168,7 +168,7 @@ class _StreamShare(Stream[Batch]):
 
     def plan(self, epoch: int) -> Sequence[Indices]:
         """See :meth:`Stream.plan`; of all processes."""
-        return self.stream.planned(epoch)
+        return self.stream.cached_plan(epoch)
 
     def batch(self, indices: Indices, epoch: int) -> Batch:
         """See :meth:`Stream.batch`."""
@@ -179,7 +179,7 @@ class _StreamShare(Stream[Batch]):
         position, shards = self.position, self.shards
         number = made = 0
         while True:
-            batches, epoch = self.stream.planned(position.epoch), position.epoch
+            batches, epoch = self.stream.cached_plan(position.epoch), position.epoch
             shards.note(epoch, len(batches))
             for place in range(position.batch, len(batches)):
                 position = (

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from multihead_documents.inline import Item
 from multihead_documents.latex.arguments import Argument, arguments, body, titles
-from multihead_documents.latex.characters import decoded
+from multihead_documents.latex.characters import decode
 from multihead_documents.latex.commands import (
     COMMANDS,
     DECLARATIONS,
@@ -112,7 +112,7 @@ class _Walk:
         if kind == "space":
             return self._add(number, number + 1, " ")
         if kind == "char":
-            return self._add(number, number + 1, decoded(self.tokens.raw(number)))
+            return self._add(number, number + 1, decode(self.tokens.raw(number)))
         if kind == "word":
             return self._command(number, frame)
         if kind == "{" and number < partner < frame.end:
@@ -146,7 +146,7 @@ class _Walk:
         """Take the brace that opens a group, and the declarations after it, ``{\\bf ``."""
         inner = number + 1
         if partner == inner + 1 and self.tokens.kinds[inner] == "char":
-            return self._add(number, partner + 1, decoded(self.tokens.raw(inner)))  # {\\"a}
+            return self._add(number, partner + 1, decode(self.tokens.raw(inner)))  # {\\"a}
         while (
             inner < partner and self.tokens.kinds[inner] == "word" and self.tokens.name(inner) in DECLARATIONS
         ):

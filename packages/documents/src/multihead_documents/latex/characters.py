@@ -86,7 +86,7 @@ _ESCAPES = {
 _AT_START = re.compile(r"\A(\s*)([\[*])")
 
 
-def decoded(spelling: str) -> str:
+def decode(spelling: str) -> str:
     """Return the character of a spelling that ``CHARACTER`` or ``SHORTHAND`` matches."""
     if spelling in _LIGATURES:
         return _LIGATURES[spelling]
@@ -103,7 +103,7 @@ def decoded(spelling: str) -> str:
     return unicodedata.normalize("NFC", accented[2] + _ACCENTS[accented[1]])
 
 
-def escaped(text: str, *, has_shorthands: bool = False, in_brackets: bool = False) -> str:
+def escape(text: str, *, has_shorthands: bool = False, in_brackets: bool = False) -> str:
     """Escape a text so that LaTeX prints it.
 
     Args:
@@ -122,7 +122,7 @@ def escaped(text: str, *, has_shorthands: bool = False, in_brackets: bool = Fals
     return begin + (text.replace('"', r"\symbol{34}") if has_shorthands else text)
 
 
-def _spelled(error: UnicodeError) -> tuple[str, int]:
+def _spell(error: UnicodeError) -> tuple[str, int]:
     """Return an accent or symbol command for a character that the file's encoding lacks."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
@@ -139,4 +139,4 @@ def _spelled(error: UnicodeError) -> tuple[str, int]:
 
 SPELL = "multihead_documents.latex"
 """Error handler of ``str.encode``: accents and symbols as commands."""
-codecs.register_error(SPELL, _spelled)
+codecs.register_error(SPELL, _spell)

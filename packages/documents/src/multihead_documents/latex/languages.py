@@ -58,7 +58,7 @@ _OPTIONS = re.compile(
 _OPTION = re.compile(r"[A-Za-z]+")
 
 
-def renamed(text: str, source: str | None, target: str | None) -> Iterator[Edit[str]]:
+def rename(text: str, source: str | None, target: str | None) -> Iterator[Edit[str]]:
     """Yield edits that name the target language where a file names the source's.
 
     Where both are loaded they change places: the last option is the main language.
@@ -77,10 +77,10 @@ def renamed(text: str, source: str | None, target: str | None) -> Iterator[Edit[
         if was:
             now = next((name for name in names if name in new), new[0])
             places = {**dict.fromkeys(old, now), **dict.fromkeys(new, was)}
-            yield Edit(span, [_OPTION.sub(partial(_placed, places), options)])
+            yield Edit(span, [_OPTION.sub(partial(_place, places), options)])
 
 
-def _placed(places: Mapping[str, str], name: re.Match[str]) -> str:
+def _place(places: Mapping[str, str], name: re.Match[str]) -> str:
     return places.get(name[0], name[0])
 
 

@@ -6,13 +6,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from multihead_documents.errors import DocumentError
-from multihead_documents.inline import Inline, paired, trimmed
+from multihead_documents.inline import Inline, pair_tags, trim
 from multihead_documents.latex.blocks import Block, blocks
-from multihead_documents.latex.characters import SPELL, escaped
-from multihead_documents.latex.languages import renamed
+from multihead_documents.latex.characters import SPELL, escape
+from multihead_documents.latex.languages import rename
 from multihead_documents.latex.tokens import Tokens
 from multihead_documents.markup import Markup, Piece, Tag
-from multihead_documents.reading import Text, decoded
+from multihead_documents.reading import Text, decode
 from multihead_documents.segment import Segment, Translation
 from multihead_documents.splice import Edit, Span
 from multihead_documents.text_document import TextDocument
@@ -43,8 +43,8 @@ def latex_text(data: bytes, path: Path, encoding: str | None) -> Text:
     name = _ENCODINGS.get(declared[1].decode()) if declared and not encoding else None
     if name and not data.isascii():
         with suppress(DocumentError):
-            return decoded(data, path)
-    return decoded(data, path, encoding or name)
+            return decode(data, path)
+    return decode(data, path, encoding or name)
 
 
 class Latex(TextDocument):
@@ -72,7 +72,7 @@ class Latex(TextDocument):
         self._contents: list[tuple[Block, Inline]] = []
         for block in blocks(tokens):
             place = text.place(block.items[0].span.start)
-            inline = trimmed(paired(block.items), place, loose=lambda tag: tag.name in _LOOSE)
+            inline = trim(pair_tags(block.items), place, loose=lambda tag: tag.name in _LOOSE)
             if inline and not (block.is_cell and _is_number(block, inline.markup)):
                 self._contents.append((block, inline))
                 place = text.place(inline.span.start)
@@ -83,7 +83,7 @@ class Latex(TextDocument):
             block, inline = self._contents[number]
             yield Edit(inline.span, self._parts(block, inline, new.target.collapsed()))
         if translations:
-            yield from renamed(self._text.text, self.source_language, self.target_language)
+            yield from rename(self._text.text, self.source_language, self.target_language)
 
     def _parts(self, block: Block, inline: Inline, target: Markup) -> list[str | Span]:
         """Return the pieces of a translation, apart where they would be read as one command."""
@@ -93,7 +93,7 @@ class Latex(TextDocument):
         last: Tag | None = None
         for piece in target.pieces:
             if isinstance(piece, str):
-                new = escaped(piece, has_shorthands=self._has_shorthands, in_brackets=block.in_brackets)
+                new = escape(piece, has_shorthands=self._has_shorthands, in_brackets=block.in_brackets)
                 is_number = block.is_cell and piece == target.text and _NUMBER.fullmatch(piece)
                 if piece == "]" or is_number:
                     new = "{}" + new  # a text all the same

@@ -51,13 +51,13 @@ def _parser() -> MarkdownIt:
     for name in ("link", "image", "backticks"):
         rules[name] = with_attributes(rules[name])
     for name in ("newline", "escape", "backticks", "link", "image", "autolink", "html_inline"):
-        parser.inline.ruler.at(name, _placed(rules[name]))
+        parser.inline.ruler.at(name, _place(rules[name]))
     keep(parser)
     contain(parser)
     return parser
 
 
-def _placed(rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
+def _place(rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
     """Wrap a rule to record the end offset of its last token."""
 
     def placed(state: StateInline, silent: bool) -> bool:
@@ -112,13 +112,13 @@ def _block(text: str, lines: Sequence[Span], before: Token, token: Token) -> Ite
     content = token.content.split("\n")
     # First lines of non-ASCII white space are missing from the content.
     for first in range(token.map[0], max(token.map[0], token.map[1] - len(content)) + 1):
-        found = _located(text, lines[first : first + len(content)], content, kind)
+        found = _locate(text, lines[first : first + len(content)], content, kind)
         if found:
             yield Block(token.content, token.children or (), kind, *found)
             return
 
 
-def _located(
+def _locate(
     text: str, lines: Sequence[Span], content: Sequence[str], kind: str
 ) -> tuple[list[int], list[int]] | None:
     """Return the offsets of content lines in the content and the file; None if they differ."""

@@ -41,7 +41,7 @@ def contain(parser: MarkdownIt) -> None:
     ruler.before("fence", "directive", _directive, {"alt": _ENDS})
     ruler.before("heading", "admonition", _admonition, {"alt": _ENDS})
     ruler.before("heading", "fenced_container", _fence, {"alt": _ENDS})
-    ruler.before("reference", "marked", _marked, {"alt": ["paragraph"]})
+    ruler.before("reference", "marked", _is_marked, {"alt": ["paragraph"]})
 
 
 def _admonition(state: StateBlock, line: int, end: int, silent: bool) -> bool:
@@ -86,7 +86,7 @@ def _directive(state: StateBlock, line: int, end: int, silent: bool) -> bool:
     return True
 
 
-def _marked(state: StateBlock, line: int, end: int, silent: bool) -> bool:
+def _is_marked(state: StateBlock, line: int, end: int, silent: bool) -> bool:
     """Parse ``: text`` below a term, or ``[^1]: text``, with the indented lines below it."""
     mark = None if state.is_code_block(line) else _mark(state, line)
     if not mark:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from multihead_documents.splice import Span
-from multihead_documents.strings.yaml_scalars import is_plain, spelled
+from multihead_documents.strings.yaml_scalars import is_plain, spell
 
 FRONT = re.compile(
     r"\ufeff?(---|\+\+\+)[ \t]*\r?\n"
@@ -34,9 +34,9 @@ class Entry(NamedTuple):
     span: Span
     quote: str
 
-    def spelled(self, text: str) -> str:
+    def spell(self, text: str) -> str:
         """Return another text as this value is written, in quotes where it needs them."""
-        return spelled(" ".join(text.split("\n")), self.quote)
+        return spell(" ".join(text.split("\n")), self.quote)
 
 
 def entries(text: str) -> Iterator[Entry]:

@@ -46,7 +46,7 @@ _MOST_LINES = 50
 
 def keep(parser: MarkdownIt) -> None:
     """Teach a parser the parts that are kept."""
-    parser.inline.ruler.before("escape", "kept", _kept)
+    parser.inline.ruler.before("escape", "kept", _is_kept)
     parser.block.ruler.before(
         "heading", "kept", _kept_lines, {"alt": ["paragraph", "reference", "blockquote"]}
     )
@@ -69,7 +69,7 @@ def line_text(state: StateBlock, line: int) -> str:
     return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
 
 
-def _kept(state: StateInline, silent: bool) -> bool:
+def _is_kept(state: StateInline, silent: bool) -> bool:
     """Take a part that is kept, as a token of type ``kept_...``, or a ``placeholder``."""
     found = _part(state)
     if not found:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from multihead_documents.inline import Inline, paired, trimmed
+from multihead_documents.inline import Inline, pair_tags, trim
 from multihead_documents.markdown import anchors, links
 from multihead_documents.markdown.blocks import Block, blocks
 from multihead_documents.markdown.front_matter import entries
@@ -14,7 +14,7 @@ from multihead_documents.markdown.kept import PLACEHOLDER
 from multihead_documents.markup import Markup, Piece, Tag
 from multihead_documents.reading import Text
 from multihead_documents.segment import Segment, Translation
-from multihead_documents.splice import Edit, Span, spliced
+from multihead_documents.splice import Edit, Span, splice
 from multihead_documents.text_document import TextDocument
 
 _SPECIAL = re.compile(r"[\\`*_\[\]<>&#|~{]|[$](?!\s)|:(?=[\w+-]+:)|!\Z")
@@ -47,7 +47,7 @@ class Markdown(TextDocument):
         for block in blocks(text.text, self._known):
             items = inline_items(block)
             place = text.place(block.places[0])
-            inline = trimmed(paired(items), place, loose=lambda tag: tag.name in _LOOSE) if items else None
+            inline = trim(pair_tags(items), place, loose=lambda tag: tag.name in _LOOSE) if items else None
             if inline:
                 self._contents.append((block, inline))
                 self._add(Segment(len(self.segments), inline.markup.collapsed(), place))
@@ -67,7 +67,7 @@ class Markdown(TextDocument):
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
         first = len(self._front)
         front = [
-            Edit(self._front[number].span, [self._front[number].spelled(new.target.text)])
+            Edit(self._front[number].span, [self._front[number].spell(new.target.text)])
             for number, new in translations.items()
             if number < first
         ]
@@ -84,7 +84,7 @@ class Markdown(TextDocument):
                 self._edits_at(targets, {number: max(least, level) for number, level in levels.items()})
             )
             # Parsed alone, each translation is right; in context it may start a table.
-            text = spliced(self._text.text, edits)
+            text = splice(self._text.text, edits)
             again = Markdown(self.path, Text(self._text.path, text, self._text.encoding))
             if [_plain(segment.source) for segment in again.segments[first:]] == wanted:
                 break
@@ -107,7 +107,7 @@ class Markdown(TextDocument):
         before = ""
         for number, piece in enumerate(target.pieces):
             if isinstance(piece, str):
-                text = _escaped(piece, number == 0) if level else piece
+                text = _escape(piece, number == 0) if level else piece
                 result.append(text.replace("|", "\\|") if block.kind == "cell" and not level else text)
                 before = ""
                 continue
@@ -141,7 +141,7 @@ class Markdown(TextDocument):
             items = inline_items(found[0]) if len(found) == 1 else None
             if (
                 items
-                and [_shape(p) for p in Markup.of(*(i.piece for i in paired(items))).collapsed().pieces]
+                and [_shape(p) for p in Markup.of(*(i.piece for i in pair_tags(items))).collapsed().pieces]
                 == wanted
             ):
                 return level
@@ -180,7 +180,7 @@ def _plain(markup: Markup) -> str:
     return "".join(piece for piece in markup.pieces if isinstance(piece, str)).strip()
 
 
-def _escaped(text: str, first: bool) -> str:
+def _escape(text: str, first: bool) -> str:
     """Backslash-escape all characters that may be markup, but not those of placeholders."""
     parts = re.split(f"({PLACEHOLDER.pattern})", text)
     text = "".join(part if odd % 2 else _SPECIAL.sub(r"\\\g<0>", part) for odd, part in enumerate(parts))

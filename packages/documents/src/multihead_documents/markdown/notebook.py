@@ -82,9 +82,9 @@ class Notebook(TextDocument):
             chosen = list(numbers)
             cell = self._cells[chosen[0]][0]
             text = cell.page.translated({self._cells[number][1]: translations[number] for number in chosen})
-            yield Edit(Span(cell.lines[0].span.start, cell.lines[-1].span.end), [self._spelled(cell, text)])
+            yield Edit(Span(cell.lines[0].span.start, cell.lines[-1].span.end), [self._spell(cell, text)])
 
-    def _spelled(self, cell: _Cell, text: str) -> str:
+    def _spell(self, cell: _Cell, text: str) -> str:
         """Return the lines of a cell as the file spells them, with what it has between two lines."""
         if not cell.is_list:
             return json.dumps(text, ensure_ascii=self._escapes)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from multihead_documents.document import best_language
 from multihead_documents.errors import DocumentError
-from multihead_documents.inline import Inline, trimmed
+from multihead_documents.inline import Inline, trim
 from multihead_documents.memories.tmx_units import TMX, TranslationUnit, tmx_units
 from multihead_documents.segment import Segment, Translation
 from multihead_documents.splice import Edit, Span
-from multihead_documents.xml.document import XmlDocument, opened, prefix_of, with_attributes
+from multihead_documents.xml.document import XmlDocument, prefix_of, start_tag, with_attributes
 from multihead_documents.xml.events import xml_events
 from multihead_documents.xml.inline import Element, items_of, target_markup
 
@@ -50,7 +50,7 @@ class Tmx(XmlDocument):
             return
         items = items_of(segment, TMX)
         place = f"{self.path}:{segment.start.line}"
-        inline = trimmed(items, place, size=self._size)
+        inline = trim(items, place, size=self._size)
         if inline is None:
             return
         other = target.child("seg") if target else None
@@ -75,7 +75,7 @@ class Tmx(XmlDocument):
             if target is None:
                 yield from self._added(source, content)
             elif target.start.empty:
-                tag = opened(self._text(target.start.span))
+                tag = start_tag(self._text(target.start.span))
                 close = f"</{prefix_of(tag)}seg>"
                 yield Edit(target.start.span, [self._bytes(tag), *content, self._bytes(close)])
             else:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from multihead_documents.errors import DocumentError
 from multihead_documents.xml.events import Event
-from multihead_documents.xml.inline import Element, Vocabulary, collected
+from multihead_documents.xml.inline import Element, Vocabulary, collect
 
 TMX = Vocabulary(containers=("hi",), opening={"bpt": ("i",)}, closing={"ept": ("i",)}, ids=("x", "i", "type"))
 
@@ -52,7 +52,7 @@ def tmx_units(events: Iterable[Event], path: str) -> Iterator[TranslationUnit]:
         if event.name != "tu":
             depth += 1
             continue
-        unit = collected(event, stream, path)
+        unit = collect(event, stream, path)
         own = unit.attributes.get("srclang", language)
         yield TranslationUnit(unit, _variants(unit, path), None if own == "*all*" else own)
 

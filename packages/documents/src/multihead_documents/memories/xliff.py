@@ -8,7 +8,7 @@ from multihead_documents.errors import DocumentError
 from multihead_documents.memories.xliff_units import Languages, Part, Unit, xliff_units
 from multihead_documents.segment import Segment, Translation
 from multihead_documents.splice import Edit, Span
-from multihead_documents.xml.document import Parts, XmlDocument, opened, prefix_of
+from multihead_documents.xml.document import Parts, XmlDocument, prefix_of, start_tag
 from multihead_documents.xml.events import FORBIDDEN, Event, xml_events
 
 REVIEW = "multihead:needs-review"
@@ -33,13 +33,13 @@ class Xliff(XmlDocument):
             for part in unit.parts:
                 self._add_part(unit, part)
 
-    def _escaped(self, text: str) -> bytes:
+    def _escape(self, text: str) -> bytes:
         if self._version == 1:
-            return super()._escaped(text)
+            return super()._escape(text)
         pieces = FORBIDDEN.split(text)
         codes = [f'<{self._prefix}cp hex="{ord(found):04X}"/>' for found in FORBIDDEN.findall(text)]
         return b"".join(
-            super(Xliff, self)._escaped(piece) + self._bytes(code)
+            super(Xliff, self)._escape(piece) + self._bytes(code)
             for piece, code in zip(pieces, [*codes, ""], strict=True)
         )
 
@@ -120,7 +120,7 @@ class Xliff(XmlDocument):
             return
         start = self._with_attributes(target.start.span, state)
         if target.start.empty:
-            tag = opened(start.decode(self._encoding))
+            tag = start_tag(start.decode(self._encoding))
             close = self._bytes(f"</{prefix_of(tag)}target>")
             yield Edit(target.start.span, [self._bytes(tag), *content, close])
             return

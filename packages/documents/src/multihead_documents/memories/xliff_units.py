@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from multihead_documents.errors import DocumentError
-from multihead_documents.inline import Inline, trimmed
+from multihead_documents.inline import Inline, trim
 from multihead_documents.markup import Markup
 from multihead_documents.segment import State
 from multihead_documents.xml.events import Event
-from multihead_documents.xml.inline import Element, Vocabulary, collected, items_of, target_markup
+from multihead_documents.xml.inline import Element, Vocabulary, collect, items_of, target_markup
 
 XLIFF_1 = Vocabulary(
     containers=("g", "mrk"),
@@ -98,7 +98,7 @@ def xliff_units(events: Iterable[Event], path: str, encoding: str = "utf-8") -> 
                 attributes.get("target-language"),
             )
         if event.name == ("trans-unit" if languages.version == 1 else "unit"):
-            unit = Unit(collected(event, stream, path), languages, path, encoding)
+            unit = Unit(collect(event, stream, path), languages, path, encoding)
             wanted = translate.pop()
             if wanted and languages.version == 1:
                 _read_first(unit)
@@ -198,7 +198,7 @@ def _add_part(
     unit: Unit, source: Element, target: Element | None, state: State, vocabulary: Vocabulary
 ) -> None:
     items = items_of(source, vocabulary)
-    inline = trimmed(
+    inline = trim(
         items, f"{unit.path}:{source.start.line}", size=lambda text: len(text.encode(unit.encoding))
     )
     if inline:

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from multihead_documents.inline import Inline, Item, trimmed
+from multihead_documents.inline import Inline, Item, trim
 from multihead_documents.markup import Markup
 from multihead_documents.splice import Span
-from multihead_documents.xml.events import Event, escaped
+from multihead_documents.xml.events import Event, escape
 
 HAVE_ALTERNATIVES = frozenset(("docPr", "cNvPr"))
 """Elements that may have alternative texts."""
@@ -30,7 +30,7 @@ class AlternativeText:
 
     def parts(self, translation: Markup) -> list[bytes | Span]:
         """Return the value of a translation."""
-        text = escaped(translation.text).replace('"', "&quot;").replace("'", "&apos;")
+        text = escape(translation.text).replace('"', "&quot;").replace("'", "&apos;")
         return [text.encode()]
 
 
@@ -49,5 +49,5 @@ def alternative_texts(event: Event, place: str) -> Iterator[AlternativeText]:
         if " ".join(html.unescape(found[2].decode()).split()) != text:
             continue  # what looks like the attribute is in the value of another
         span = Span(event.span.start + found.start(2), event.span.start + found.end(2))
-        if inline := trimmed([Item(text, span)], place):
+        if inline := trim([Item(text, span)], place):
             yield AlternativeText(inline)

@@ -14,7 +14,7 @@ from multihead_documents.markup import Markup
 from multihead_documents.office import direction as office_direction
 from multihead_documents.office import languages as office_languages
 from multihead_documents.segment import Segment, Translation
-from multihead_documents.splice import Edit, Span, spliced
+from multihead_documents.splice import Edit, Span, splice
 from multihead_documents.writing import is_right_to_left
 from multihead_documents.xml.events import Event, xml_events
 
@@ -96,14 +96,14 @@ class ArchiveDocument(Document):
         """Return the names of the parts with text."""
 
     @abstractmethod
-    def _opened(self, event: Event, data: bytes) -> OpenParagraph | None:
+    def _begin_paragraph(self, event: Event, data: bytes) -> OpenParagraph | None:
         """Return a new paragraph if this start tag begins one."""
 
     def _hides(self, event: Event) -> bool:
         """Return True for an element whose paragraphs are not body text."""
         return False
 
-    def _entered(self, event: Event) -> None:
+    def _enter(self, event: Event) -> None:
         """Take note of the start of an element that is not hidden."""
 
     def _read(self, name: str) -> None:
@@ -115,10 +115,10 @@ class ArchiveDocument(Document):
         for event in xml_events([data], f"{self.path}:{name}"):
             if event.kind == "start":
                 if hidden is None:
-                    self._entered(event)
+                    self._enter(event)
                 if opened and not opened[-1][0].in_opaque:
                     opened[-1][0].start(event, depth)
-                elif hidden is None and (paragraph := self._opened(event, data)):
+                elif hidden is None and (paragraph := self._begin_paragraph(event, data)):
                     opened.append((paragraph, depth))
                     if len(opened) > MAX_DEPTH:
                         fact = f"more than {MAX_DEPTH} paragraphs inside one another"
@@ -153,7 +153,7 @@ class ArchiveDocument(Document):
         """Return the place of a paragraph in a part, counted from 1."""
         return f"{self.path}:{name}, paragraph {count}"
 
-    def _rendered(self, translations: Mapping[int, Translation]) -> bytes:
+    def _render(self, translations: Mapping[int, Translation]) -> bytes:
         changes = self._changes(translations)
         source, target = self.languages
         if changes and source and target:
@@ -163,20 +163,20 @@ class ArchiveDocument(Document):
                 if not (name in self._parts or _DESCRIPTIONS.search(name)):
                     continue
                 old = changes[name] if name in changes else self._archive.read(name)
-                part = office_languages.renamed(old, source, target)
-                part = self._turned(name, part, right_to_left) if turns else part
+                part = office_languages.replace_language(old, source, target)
+                part = self._turn(name, part, right_to_left) if turns else part
                 if part != old:
                     changes[name] = part
         return self._archive.rewritten(changes)
 
-    def _turned(self, name: str, part: bytes, right_to_left: bool) -> bytes:
+    def _turn(self, name: str, part: bytes, right_to_left: bool) -> bytes:
         """Return a part written in the other direction."""
-        return office_direction.turned(part, right_to_left)
+        return office_direction.turn(part, right_to_left)
 
     def _changes(self, translations: Mapping[int, Translation]) -> dict[str, bytes]:
         """Return the parts that these translations change."""
         edits = self._edits(translations)
-        return {name: spliced(self._parts[name], found) for name, found in edits.items()}
+        return {name: splice(self._parts[name], found) for name, found in edits.items()}
 
     def _edits(self, translations: Mapping[int, Translation]) -> dict[str, list[Edit[bytes]]]:
         """Return the edits of each part."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeVar
 
-from multihead_documents.inline import Inline, Item, paired, trimmed
+from multihead_documents.inline import Inline, Item, pair_tags, trim
 from multihead_documents.markup import Kind, Markup, Tag
 from multihead_documents.office.runs import Entry, Fragment, Paragraph
 from multihead_documents.splice import Span
-from multihead_documents.xml.events import escaped
+from multihead_documents.xml.events import escape
 
 ContentKind = TypeVar("ContentKind", bound="Content")
 FORMAT = "format"
@@ -52,7 +52,7 @@ class Content:
         fragments: list[Fragment] = []
         for piece in pieces:
             if isinstance(piece, str):
-                fragments.append(Fragment(self._escaped(piece), formats[-1]))
+                fragments.append(Fragment(self._escape(piece), formats[-1]))
                 continue
             entry = self.entries[piece]
             if piece.kind == "open":
@@ -62,8 +62,8 @@ class Content:
             fragments += entry.fragments
         return self._runs(fragments)
 
-    def _escaped(self, text: str) -> bytes:
-        return escaped(text.replace("\n", " ").replace("\t", " ")).encode()
+    def _escape(self, text: str) -> bytes:
+        return escape(text.replace("\n", " ").replace("\t", " ")).encode()
 
     def _attributes(self, text: bytes) -> bytes:
         """Return the attributes of the element that holds this text."""
@@ -99,12 +99,12 @@ def _is_span(content: Span | str | bytes) -> bool:
 
 
 def content_of(paragraph: Paragraph, end: int, place: str, kind: type[ContentKind]) -> ContentKind | None:
-    """Return the content of a complete paragraph; None if it has no text. See :func:`trimmed`."""
+    """Return the content of a complete paragraph; None if it has no text. See :func:`trim`."""
     entries = _without_fields(paragraph.entries)
     if not any(entry.text.strip() for entry in entries):
         return None
     base = _set_bases(entries)
-    entries = _formatted(entries, base)
+    entries = _format(entries, base)
     items: list[Item] = []
     known: list[Entry] = []
     for entry in entries:
@@ -115,7 +115,7 @@ def content_of(paragraph: Paragraph, end: int, place: str, kind: type[ContentKin
         # The key leads back to the entry, whatever ids the tag gets.
         items.append(Item(Tag("", entry.kind, entry.name, "", text, str(len(known))), Span(0, 0)))
         known.append(entry)
-    inline = trimmed(paired(items), place, loose=lambda tag: tag.name in _LOOSE)
+    inline = trim(pair_tags(items), place, loose=lambda tag: tag.name in _LOOSE)
     if inline is None:
         return None
     tags = [i.piece for i in (*inline.lead, *inline.core, *inline.trail) if isinstance(i.piece, Tag)]
@@ -145,19 +145,19 @@ def _without_fields(entries: Sequence[Entry]) -> list[Entry]:
 
 def _field(entries: Sequence[Entry]) -> Sequence[Entry]:
     """Return a field as one code, a hyperlink field as a tag pair around its text."""
-    if not _balanced(entries):
+    if not _is_balanced(entries):
         return entries
     middle = next((n for n, entry in enumerate(entries) if entry.field == "separate"), None)
     instruction = "".join(entry.field for entry in entries[1:middle])
     if middle is None or "HYPERLINK" not in instruction:
-        return [_merged("alone", "field", entries)]
+        return [_merge("alone", "field", entries)]
     inside = entries[middle + 1 : -1]
-    if not _balanced(inside):
+    if not _is_balanced(inside):
         return entries
-    return [_merged("open", "link", entries[: middle + 1]), *inside, _merged("close", "link", entries[-1:])]
+    return [_merge("open", "link", entries[: middle + 1]), *inside, _merge("close", "link", entries[-1:])]
 
 
-def _balanced(entries: Sequence[Entry]) -> bool:
+def _is_balanced(entries: Sequence[Entry]) -> bool:
     """Return True if wrapper elements open and close within these entries."""
     depth = 0
     for entry in entries:
@@ -167,7 +167,7 @@ def _balanced(entries: Sequence[Entry]) -> bool:
     return depth == 0
 
 
-def _merged(kind: Kind, name: str, entries: Sequence[Entry]) -> Entry:
+def _merge(kind: Kind, name: str, entries: Sequence[Entry]) -> Entry:
     return Entry(kind, name, [fragment for entry in entries for fragment in entry.fragments])
 
 
@@ -189,7 +189,7 @@ def _set_bases(entries: Sequence[Entry]) -> bytes:
     return samples[count.most_common(1)[0][0]] if count else b""
 
 
-def _formatted(entries: Sequence[Entry], base: bytes) -> list[Entry]:
+def _format(entries: Sequence[Entry], base: bytes) -> list[Entry]:
     """Put a tag pair around each text whose formatting differs from its base."""
     result: list[Entry] = []
     bases = [Entry(None, "", [Fragment("", base)]).visible]

@@ -24,7 +24,7 @@ _DEFAULT = re.compile(
 _OPPOSITE = {b"l": b"r", b"r": b"l", b"left": b"right", b"right": b"left"}
 
 
-def turned(part: bytes, right_to_left: bool) -> bytes:
+def turn(part: bytes, right_to_left: bool) -> bytes:
     """Return a part with its texts, sheets and pages in the other direction.
 
     What stands on the left goes to the right and the other way round; what is centred stays. Alignment at the
@@ -34,9 +34,9 @@ def turned(part: bytes, right_to_left: bool) -> bytes:
         part: XML in an encoding that holds ASCII, of Office Open XML or OpenDocument.
         right_to_left: the new direction.
     """
-    part = _DRAWN.sub(lambda found: _drawn(found[0], right_to_left), part)
-    part = _TABLE.sub(lambda found: _named(found, b"rtl", right_to_left), part)
-    part = _VIEW.sub(lambda found: _named(found, b"rightToLeft", right_to_left), part)
+    part = _DRAWN.sub(lambda found: _draw(found[0], right_to_left), part)
+    part = _TABLE.sub(lambda found: _name(found, b"rtl", right_to_left), part)
+    part = _VIEW.sub(lambda found: _name(found, b"rightToLeft", right_to_left), part)
     mode = b"rl-tb" if right_to_left else b"lr-tb"
     turned_part = _DEFAULT.sub(lambda found: _default(found, mode), part)
     turned_part = _MODE.sub(rb"\g<1>" + mode + rb"\g<2>", turned_part)
@@ -49,7 +49,7 @@ def _opposite(found: re.Match[bytes]) -> bytes:
     return found[1] + _OPPOSITE[found[2]] + found[3]
 
 
-def _drawn(element: bytes, right_to_left: bool) -> bytes:
+def _draw(element: bytes, right_to_left: bool) -> bytes:
     """Turn the properties of a paragraph, or of a level of an outline."""
     named = _RTL.search(element)
     if named and (named[2] in (b"1", b"true")) == right_to_left:
@@ -58,7 +58,7 @@ def _drawn(element: bytes, right_to_left: bool) -> bytes:
     return _ALIGNED.sub(_opposite, element)
 
 
-def _named(found: re.Match[bytes], name: bytes, right_to_left: bool) -> bytes:
+def _name(found: re.Match[bytes], name: bytes, right_to_left: bool) -> bytes:
     """Turn a table or the view of a sheet: the first column is on the other side."""
     attributes = re.sub(rb"\s%s=[\"']\w*[\"']" % name, b"", found[2])
     return b"<" + found[1] + (b' %s="1"' % name if right_to_left else b"") + attributes + b">"

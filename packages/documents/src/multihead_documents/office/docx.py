@@ -19,7 +19,7 @@ class WordContent(Content):
 
     def _run(self, content: Span | str | bytes, properties: bytes | None) -> Iterator[bytes | Span]:
         if properties is not None and isinstance(content, bytes):
-            properties = word_direction.directed(properties, content, self.prefix)
+            properties = word_direction.direct(properties, content, self.prefix)
         return super()._run(content, properties)
 
 
@@ -42,13 +42,13 @@ class WordDocument(OfficeDocument):
         others = [name for name in self._archive.names if self._types.get(name, "").endswith(_TYPES)]
         return list(dict.fromkeys([main, *self._targets(main, SHOWN), *others]))
 
-    def _turned(self, name: str, part: bytes, right_to_left: bool) -> bytes:
+    def _turn(self, name: str, part: bytes, right_to_left: bool) -> bytes:
         if name not in self._parts:
             return part
-        return word_direction.turned(super()._turned(name, part, right_to_left), right_to_left)
+        return word_direction.turn(super()._turn(name, part, right_to_left), right_to_left)
 
-    def _opened(self, event: Event, data: bytes) -> OpenParagraph | None:
+    def _begin_paragraph(self, event: Event, data: bytes) -> OpenParagraph | None:
         if event.name != "p" or not event.space.endswith(_WORD):
-            return super()._opened(event, data)
+            return super()._begin_paragraph(event, data)
         self._refuse_other_encodings(data)
         return WordParagraph(event, data)

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from multihead_documents.inline import Inline, Item, paired, trimmed
+from multihead_documents.inline import Inline, Item, pair_tags, trim
 from multihead_documents.markup import Markup, Tag
 from multihead_documents.splice import Span
-from multihead_documents.xml.events import escaped
+from multihead_documents.xml.events import escape
 
 LONGEST = 255
 """Characters of a header with its codes; Excel calls a workbook with a longer one broken."""
@@ -54,7 +54,7 @@ class HeaderText:
             if isinstance(piece, Tag):
                 written += piece.raw.encode()
                 continue
-            text = escaped(piece.replace("&", "&&")).encode()
+            text = escape(piece.replace("&", "&&")).encode()
             is_number = written[-1:].isdigit() and text[:1].isdigit()
             if is_number or (written.endswith(b"&amp;P") and text[:1] in b"+-"):
                 written += b" "  # the code would go on in the text
@@ -82,7 +82,7 @@ def header_texts(sheet: bytes, place: str) -> Iterator[HeaderText]:
     begin = sheet.find(b"headerFooter")
     for found in _ELEMENT.finditer(sheet, begin) if begin >= 0 else ():
         length = len(html.unescape(found[2].decode()))
-        lines = [one for items in _lines(sheet, Span(*found.span(2))) if (one := _trimmed(items, place))]
+        lines = [one for items in _lines(sheet, Span(*found.span(2))) if (one := _trim(items, place))]
         texts = sum(len(line.markup.text) for line in lines)
         for line in lines:
             room = (LONGEST - length + texts) // len(lines)
@@ -90,8 +90,8 @@ def header_texts(sheet: bytes, place: str) -> Iterator[HeaderText]:
             yield HeaderText(line, before, Span(*found.span(2)), length, room)
 
 
-def _trimmed(items: list[Item], place: str) -> Inline | None:
-    found = trimmed(paired(items), place, loose=lambda tag: tag.name == "format")
+def _trim(items: list[Item], place: str) -> Inline | None:
+    found = trim(pair_tags(items), place, loose=lambda tag: tag.name == "format")
     return found if found and any(letter.isalpha() for letter in found.markup.text) else None
 
 

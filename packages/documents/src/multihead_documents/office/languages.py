@@ -19,7 +19,7 @@ _OPEN_LANGUAGE = re.compile(_OPEN_NAMES % b"language")
 _OPEN_COUNTRY = re.compile(_OPEN_NAMES % b"country")
 
 
-def renamed(part: bytes, source: str, target: str) -> bytes:
+def replace_language(part: bytes, source: str, target: str) -> bytes:
     """Return a part whose texts are in another language.
 
     Where it names the source language the target is written, with its usual region, as spelling checkers need

@@ -14,7 +14,7 @@ class OpenPresentation(OpenDocument):
     kind = "odp"
     parts = ("content.xml",)
 
-    def _opened(self, event: Event, data: bytes) -> OdtParagraph | None:
+    def _begin_paragraph(self, event: Event, data: bytes) -> OdtParagraph | None:
         if event.name in _DECLARED and event.space == _PRESENTATION:
             return OdtParagraph(xml_encoding(data))
-        return super()._opened(event, data)
+        return super()._begin_paragraph(event, data)

@@ -20,7 +20,7 @@ class OpenSpreadsheet(OpenDocument):
     _cell: Event | None = None
     """The cell that is being read."""
 
-    def _entered(self, event: Event) -> None:
+    def _enter(self, event: Event) -> None:
         if event.name in _CELLS and event.space == _TABLE:
             self._cell = event
 

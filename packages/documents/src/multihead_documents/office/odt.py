@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from multihead_documents.errors import DocumentError
-from multihead_documents.inline import Inline, Item, paired, parts, trimmed
+from multihead_documents.inline import Inline, Item, pair_tags, parts, trim
 from multihead_documents.markup import Kind, Markup, Tag
 from multihead_documents.office.archive_document import ArchiveDocument
 from multihead_documents.splice import Span
-from multihead_documents.xml.events import Event, escaped, xml_encoding
+from multihead_documents.xml.events import Event, escape, xml_encoding
 
 _TEXT = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
 _SVG = "urn:oasis:names:tc:opendocument:xmlns:svg-compatible:"
@@ -45,10 +45,10 @@ class OdtContent:
 
     def parts(self, translation: Markup) -> list[bytes | Span]:
         """Return the escaped texts of a translation, and the spans of its tags."""
-        return parts(translation.collapsed(), self.inline.tags, self._escaped)
+        return parts(translation.collapsed(), self.inline.tags, self._escape)
 
-    def _escaped(self, text: str) -> bytes:
-        return escaped(text).encode(self.encoding, "xmlcharrefreplace")
+    def _escape(self, text: str) -> bytes:
+        return escape(text).encode(self.encoding, "xmlcharrefreplace")
 
 
 class OdtParagraph:
@@ -98,8 +98,8 @@ class OdtParagraph:
 
     def content(self, end: int, place: str) -> OdtContent | None:
         """Return its content at its end; None if it has no text."""
-        inline = trimmed(
-            paired(self._items),
+        inline = trim(
+            pair_tags(self._items),
             place,
             loose=lambda tag: tag.name in _LOOSE,
             size=lambda text: len(text.encode(self._encoding)),
@@ -142,7 +142,7 @@ class OpenDocument(ArchiveDocument):
     def _hides(self, event: Event) -> bool:
         return event.name in _HIDDEN
 
-    def _opened(self, event: Event, data: bytes) -> OdtParagraph | None:
+    def _begin_paragraph(self, event: Event, data: bytes) -> OdtParagraph | None:
         is_alternative = event.name in _ALTERNATIVES and event.space.startswith(_SVG)
         if not (is_alternative or (event.name in ("p", "h") and event.space == _TEXT)):
             return None

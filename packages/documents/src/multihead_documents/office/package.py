@@ -62,7 +62,7 @@ class OfficeDocument(ArchiveDocument):
         return {
             found.get("Id", ""): Relationship(
                 found.get("Type", "").rpartition("/")[2],
-                self._archive.resolved(folder, found.get("Target", "")),
+                self._archive.resolve(folder, found.get("Target", "")),
             )
             for found in self._attributes(own, "Relationship")
             if found.get("TargetMode") != "External"
@@ -73,7 +73,7 @@ class OfficeDocument(ArchiveDocument):
         related = self._related(part).values()
         return list(dict.fromkeys(target for kind in kinds for found, target in related if found == kind))
 
-    def _listed(self, part: str, element: str, kind: str) -> list[tuple[dict[str, str], str]]:
+    def _list(self, part: str, element: str, kind: str) -> list[tuple[dict[str, str], str]]:
         """Return the attributes of the elements of a part that refer to other parts, and these parts.
 
         Args:
@@ -97,13 +97,13 @@ class OfficeDocument(ArchiveDocument):
                 listed.append((event.attributes, relationship.target))
         return listed
 
-    def _entered(self, event: Event) -> None:
+    def _enter(self, event: Event) -> None:
         if event.name in HAVE_ALTERNATIVES:
             place = f"{self.path}:{self._reading}:{event.line}"
             for content in alternative_texts(event, place):
                 self._add_content(self._reading, content, place)
 
-    def _opened(self, event: Event, data: bytes) -> OpenParagraph | None:
+    def _begin_paragraph(self, event: Event, data: bytes) -> OpenParagraph | None:
         if is_paragraph(event):
             self._refuse_other_encodings(data)
             return DrawingParagraph(event, data)

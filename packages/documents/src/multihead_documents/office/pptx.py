@@ -12,6 +12,6 @@ class Presentation(OfficeDocument):
     def _text_parts(self) -> list[str]:
         main = self._main_part(("presentationml", "ms-powerpoint"), "slides")
         names: list[str] = []
-        for slide in dict.fromkeys(slide for _, slide in self._listed(main, "sldId", "slide")):
+        for slide in dict.fromkeys(slide for _, slide in self._list(main, "sldId", "slide")):
             names += [slide, *self._targets(slide, (*SHOWN, "notesSlide"))]
         return list(dict.fromkeys(names))

@@ -6,7 +6,7 @@ A paragraph, its runs and a table each say by themselves that they are written f
 import math
 import re
 
-from multihead_documents.splice import Edit, Span, spliced
+from multihead_documents.splice import Edit, Span, splice
 
 _LETTER = re.compile(
     rb"\xd6[\x90-\xbf]|[\xd7-\xdf][\x80-\xbf]|\xe0[\xa0-\xa3][\x80-\xbf]|\xef(?:\xac[\x9d-\xbf]|[\xad-\xb7][\x80-\xbf]"
@@ -51,7 +51,7 @@ class _Next:
         return self._place
 
 
-def turned(part: bytes, right_to_left: bool) -> bytes:
+def turn(part: bytes, right_to_left: bool) -> bytes:
     """Return a part in which paragraphs and tables have the direction of a translation.
 
     A paragraph is turned to the right if it has a letter that is written so, and to the left if it has none.
@@ -71,11 +71,11 @@ def turned(part: bytes, right_to_left: bool) -> bytes:
         if has_letter == right_to_left:
             edits.append(_paragraph(part, found, prefix, right_to_left))
     for found in re.finditer(_TABLE % prefix, part):
-        edits.append(_stated(part, found.end(), _COLUMNS, prefix + b"bidiVisual", right_to_left))
-    return spliced(part, edits)
+        edits.append(_state(part, found.end(), _COLUMNS, prefix + b"bidiVisual", right_to_left))
+    return splice(part, edits)
 
 
-def directed(properties: bytes, text: bytes, prefix: bytes) -> bytes:
+def direct(properties: bytes, text: bytes, prefix: bytes) -> bytes:
     """Return the properties of a run for this text.
 
     Args:
@@ -91,19 +91,19 @@ def directed(properties: bytes, text: bytes, prefix: bytes) -> bytes:
     letters = any(map(str.isalpha, _ESCAPE.sub(b"", text).decode()))
     if not right_to_left and not (named and named[1] and letters):
         return properties  # what has no letters goes with its neighbours
-    return spliced(properties, [_stated(properties, found.end(), _RTL, prefix + b"rtl", right_to_left)])
+    return splice(properties, [_state(properties, found.end(), _RTL, prefix + b"rtl", right_to_left)])
 
 
 def _paragraph(part: bytes, found: re.Match[bytes], prefix: bytes, right_to_left: bool) -> Edit[bytes]:
     is_empty = found[1]
     if is_empty == b"":
-        return _stated(part, found.end(), _BIDI, prefix + b"bidi", right_to_left)
+        return _state(part, found.end(), _BIDI, prefix + b"bidi", right_to_left)
     begin = part.rindex(b"<", 0, found.end()) if is_empty else found.end()
     new = b"<%bpPr>%b</%bpPr>" % (prefix, _element(prefix + b"bidi", right_to_left), prefix)
     return Edit(Span(begin, found.end()), [new])
 
 
-def _stated(
+def _state(
     part: bytes, start: int, pattern: re.Pattern[bytes], name: bytes, right_to_left: bool
 ) -> Edit[bytes]:
     """Return the edit that states a direction in the properties that begin here."""

@@ -48,7 +48,7 @@ class Workbook(OfficeDocument):
     def _text_parts(self) -> list[str]:
         main = self._main_part(("spreadsheetml", "ms-excel"), "sheets")
         self._titles = {
-            part: attributes.get("name", "") for attributes, part in self._listed(main, "sheet", "worksheet")
+            part: attributes.get("name", "") for attributes, part in self._list(main, "sheet", "worksheet")
         }
         self._find_kept(main)
         self._find_shared()
@@ -117,16 +117,16 @@ class Workbook(OfficeDocument):
         }
         return super()._edits({number: new for number, new in translations.items() if number not in too_long})
 
-    def _entered(self, event: Event) -> None:
-        super()._entered(event)
+    def _enter(self, event: Event) -> None:
+        super()._enter(event)
         self._position.enter(event)
 
     def _hides(self, event: Event) -> bool:
         return event.name == "c" and (self._sheet in self._kept and self._position in self._kept[self._sheet])
 
-    def _opened(self, event: Event, data: bytes) -> OpenParagraph | None:
+    def _begin_paragraph(self, event: Event, data: bytes) -> OpenParagraph | None:
         if event.name not in ("si", "is") or not event.space.endswith(_SHEET):
-            return super()._opened(event, data)
+            return super()._begin_paragraph(event, data)
         if event.name == "si":
             self._strings += 1
             if self._strings not in self._cells:

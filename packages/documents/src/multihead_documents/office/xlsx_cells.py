@@ -105,8 +105,8 @@ class CellContent(Content):
     bare: bool = False
     """True if it has no runs."""
 
-    def _escaped(self, text: str) -> bytes:
-        return _ESCAPED.sub(b"_x005F_", super()._escaped(text))
+    def _escape(self, text: str) -> bytes:
+        return _ESCAPED.sub(b"_x005F_", super()._escape(text))
 
     def _attributes(self, text: bytes) -> bytes:
         return b' xml:space="preserve"' if text != text.strip() or b"\n" in text else b""

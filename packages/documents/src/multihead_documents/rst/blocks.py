@@ -124,7 +124,7 @@ class _Parser:
         if lines.match(_ANONYMOUS, number):
             return lines.until(number, last, column)
         found = lines.match(RULE, number)
-        after = self._ruled(number, last, found) if found else None
+        after = self._rule(number, last, found) if found else None
         return after or self._text(region, number)
 
     def _item(self, region: _Region, number: int, place: int) -> int:
@@ -201,7 +201,7 @@ class _Parser:
             number = end
         return number
 
-    def _ruled(self, number: int, last: int, rule: re.Match[str]) -> int | None:
+    def _rule(self, number: int, last: int, rule: re.Match[str]) -> int | None:
         """Take a title between two rules; skip a transition. None for a short line, which is text."""
         lines = self.lines
         below = number + 2

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from multihead_documents.markup import Markup, Tag
 from multihead_documents.rst.labels import defined, name
 from multihead_documents.rst.lines import Block
-from multihead_documents.rst.spelling import spelled
+from multihead_documents.rst.spelling import spell
 from multihead_documents.splice import Edit, Span
 
 _NAMED = re.compile(r"`([^`<>]+)`_\Z|([^`\s]+)_\Z|\s<([^<>]+)_>`_\Z|:ref:`([^`<>]+)`\Z|\s<([^<>]+)>`\Z")
@@ -52,29 +52,29 @@ def target(block: Block, old: Markup, newline: str) -> Edit[str]:
     return Edit(Span(place, place), [f".. _`{words}`:{newline}{newline}"])
 
 
-def shown(markup: Markup, titles: Mapping[str, Markup]) -> Markup:
+def show(markup: Markup, titles: Mapping[str, Markup]) -> Markup:
     """Return a translation whose references to titles show the translated words.
 
     Args:
         markup: the translation of a paragraph.
         titles: translations of titles by their old words.
     """
-    pieces = (_renamed(piece, titles) if isinstance(piece, Tag) else piece for piece in markup.pieces)
+    pieces = (_rename(piece, titles) if isinstance(piece, Tag) else piece for piece in markup.pieces)
     return Markup.of(*pieces)
 
 
 def by_name(titles: Iterable[tuple[Markup, Markup]]) -> dict[str, Markup]:
-    """Return translations of titles by their old words, as ``shown`` takes them."""
+    """Return translations of titles by their old words, as ``show`` takes them."""
     return {name(old.text): new for old, new in titles}
 
 
-def _renamed(tag: Tag, titles: Mapping[str, Markup]) -> Tag:
+def _rename(tag: Tag, titles: Mapping[str, Markup]) -> Tag:
     found = _PLAIN.match(tag.raw) if tag.kind == "alone" else None
     words = (found[1] or found[2]) if found else ""
     title = titles.get(name(words))
     if title is None or any(sign in title.text for sign in "<>"):
         return tag
-    raw = f"`{spelled(Markup.of(title.text), 'paragraph')} <{words}_>`__"
+    raw = f"`{spell(Markup.of(title.text), 'paragraph')} <{words}_>`__"
     return Tag(tag.id, tag.kind, tag.name, raw)
 
 

@@ -4,14 +4,14 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from multihead_documents.inline import Inline, paired, trimmed
+from multihead_documents.inline import Inline, pair_tags, trim
 from multihead_documents.markup import Markup
 from multihead_documents.reading import Text, newline
 from multihead_documents.rst.blocks import blocks
 from multihead_documents.rst.inline import inline_items
 from multihead_documents.rst.lines import Block
-from multihead_documents.rst.references import Titles, by_name, shown, target
-from multihead_documents.rst.spelling import spelled
+from multihead_documents.rst.references import Titles, by_name, show, target
+from multihead_documents.rst.spelling import spell
 from multihead_documents.segment import Segment, Translation
 from multihead_documents.splice import Edit, Span
 from multihead_documents.subtitles.line_wrapping import width
@@ -32,7 +32,7 @@ class ReStructuredText(TextDocument):
         found, self._tables = blocks(text.text)
         for block in found:
             place = text.place(block.places[0])
-            inline = trimmed(paired(inline_items(block)), place)
+            inline = trim(pair_tags(inline_items(block)), place)
             if inline:
                 self._contents.append((block, inline))
                 self._add(Segment(len(self.segments), inline.markup.collapsed(), place))
@@ -45,12 +45,12 @@ class ReStructuredText(TextDocument):
 
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
         text = self._text.text
-        moved = self._moved(translations)
+        moved = self._move(translations)
         titles = by_name(moved.values())
         cells: dict[int, str] = {}
         for number, new in translations.items():
             block, inline = self._contents[number]
-            new_text = spelled(shown(new.target, titles), block.kind)
+            new_text = spell(show(new.target, titles), block.kind)
             whole = block.span(0, len(block.content))
             line = f"{text[whole.start : inline.span.start]}{new_text}{text[inline.span.end : whole.end]}"
             if block.kind == "cell":
@@ -66,7 +66,7 @@ class ReStructuredText(TextDocument):
             if bisect_left(places, table.span.start) < bisect_left(places, table.span.end):
                 yield Edit(table.span, [table.drawn(text, cells, newline(text))])
 
-    def _moved(self, translations: Mapping[int, Translation]) -> dict[int, tuple[Markup, Markup]]:
+    def _move(self, translations: Mapping[int, Translation]) -> dict[int, tuple[Markup, Markup]]:
         """Return the titles, old and new, that references of the page no longer find."""
         return {
             number: (self.segments[number].source, new.target)

@@ -14,7 +14,7 @@ _BLOCKS = "-+•‣⁃:/>=.—"
 _GAP = "\\ "
 
 
-def spelled(target: Markup, kind: str) -> str:
+def spell(target: Markup, kind: str) -> str:
     """Return a translation on one line, such that docutils reads it as it is meant.
 
     Args:
@@ -28,7 +28,7 @@ def spelled(target: Markup, kind: str) -> str:
     parts: list[str] = []
     for piece in _flat(target):
         if isinstance(piece, str):
-            new = _escaped(piece, kind)
+            new = _escape(piece, kind)
             if not parts:
                 new = _at_start(new)
             if isinstance(last, Tag) and last.kind != "open" and not (new[0].isspace() or new[0] in AFTER):
@@ -60,7 +60,7 @@ def _is_pair(before: str, after: str) -> bool:
     return before in OPENERS and after == CLOSERS[OPENERS.index(before)]
 
 
-def _escaped(text: str, kind: str) -> str:
+def _escape(text: str, kind: str) -> str:
     text = _SPECIAL.sub(r"\\\g<0>", _LINE_ENDS.sub(" ", text))
     return re.sub(r"(?<=\s):(?=\s)", r"\\:", text) if kind == "term" else text
 
@@ -93,10 +93,10 @@ def _flat(target: Markup) -> list[Piece]:
         if piece.kind == "open":
             opened = piece
         pieces.append(piece)
-    return _filled(Markup.of(*_outside(pieces)).collapsed().strip().pieces)
+    return _fill(Markup.of(*_outside(pieces)).collapsed().strip().pieces)
 
 
-def _filled(pieces: Sequence[Piece]) -> list[Piece]:
+def _fill(pieces: Sequence[Piece]) -> list[Piece]:
     """Return pieces without markup around nothing, which docutils does not know; a link shows its address."""
     result: list[Piece] = []
     for piece in pieces:

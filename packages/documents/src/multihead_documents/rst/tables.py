@@ -81,7 +81,7 @@ class Table:
         lines: list[str] = []
         for row in rows:
             if isinstance(row, str):
-                lines.append(self._ruled(row, widths))
+                lines.append(self._rule(row, widths))
             else:
                 lines += self._row(row, widths)
         return newline.join([lines[0], *(f"{self.indent}{line}" if line else "" for line in lines[1:])])
@@ -94,7 +94,7 @@ class Table:
             result += part.text(source) if new is None else [new]
         return result
 
-    def _ruled(self, sign: str, widths: Sequence[int]) -> str:
+    def _rule(self, sign: str, widths: Sequence[int]) -> str:
         if not sign:
             return ""
         return self._joined([sign * width for width in widths], "+")

@@ -98,10 +98,10 @@ class AndroidStrings(XmlStrings):
             return
         names = {event.name for event in source.events if event.space != _XLIFF}
         vocabulary = Vocabulary(containers=names, opening={}, closing={}, ids=())
-        items = list(self._decoded(items_of(source, vocabulary)))
+        items = list(self._decode(items_of(source, vocabulary)))
         self._add_string(element, items, key, note, addition, source=source)
 
-    def _decoded(self, items: Sequence[Item]) -> Iterator[Item]:
+    def _decode(self, items: Sequence[Item]) -> Iterator[Item]:
         """Yield tags as they are, texts by escapes, quotes and white space.
 
         White space is one space outside quotes; the quotes themselves are empty.
@@ -169,7 +169,7 @@ class AndroidStrings(XmlStrings):
     def _written(self, string: String, target: Markup) -> Parts:
         lead, _, trail = string.inline
         quotes = sum(self._is_quote(item) for item in (*lead, *trail))
-        pieces = [_spelled(piece) if isinstance(piece, str) else piece for piece in target.pieces]
+        pieces = [_spell(piece) if isinstance(piece, str) else piece for piece in target.pieces]
         if pieces and isinstance(pieces[0], str) and pieces[0].startswith(("@", "?")):
             pieces[0] = f"\\{pieces[0]}"  # else the name of another resource
         # Of a pair of quotes one may have been in the text that is replaced.
@@ -187,7 +187,7 @@ def _letter(escape: str) -> str:
     return _NAMES.get(escape[1:], escape[1:] or "\\")
 
 
-def _spelled(text: str) -> str:
+def _spell(text: str) -> str:
     """Escape a text.
 
     >>> _spelled("it's  so")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from multihead_documents.errors import DocumentError
 from multihead_documents.markup import Markup
-from multihead_documents.reading import Text, decoded
+from multihead_documents.reading import Text, decode
 from multihead_documents.segment import Segment, Translation
 from multihead_documents.splice import Edit, Span
 from multihead_documents.text_document import TextDocument, stripped_span
@@ -33,7 +33,7 @@ def strings_text(data: bytes, path: Path, encoding: str | None = None) -> Text:
     if data.startswith(_COMPILED):
         remedy = 'Translate the table that it was compiled from, with lines such as "key" = "text".'
         raise DocumentError("a compiled table of strings (a property list)", place=str(path), remedy=remedy)
-    return decoded(data, path, encoding)
+    return decode(data, path, encoding)
 
 
 class AppleStrings(TextDocument):
@@ -95,7 +95,7 @@ class AppleStrings(TextDocument):
             self._values.append((Span(value.end, value.end), " = "))
         elif quote in "\"'":
             inner = Span(value.start + 1, value.end - 1)
-            self._values.append((stripped_span(self._text.text, inner, _UNIT, _unescaped), quote))
+            self._values.append((stripped_span(self._text.text, inner, _UNIT, _unescape), quote))
         else:
             self._values.append((value, ""))
         place = self._text.place(start)
@@ -114,7 +114,7 @@ class AppleStrings(TextDocument):
 
     def _meant(self, span: Span) -> str:
         raw = self._text.text[slice(*span)]
-        return _unescaped(raw[1:-1]) if raw[0] in "\"'" else raw
+        return _unescape(raw[1:-1]) if raw[0] in "\"'" else raw
 
     def _fault(self, fact: str, offset: int) -> DocumentError:
         remedy = 'Entries are written "key" = "text"; plutil -lint shows the fault.'
@@ -125,14 +125,14 @@ class AppleStrings(TextDocument):
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
         for number, translation in translations.items():
             span, quote = self._values[number]
-            spelled = self._spelled(translation.target.text)
+            spelled = self._spell(translation.target.text)
             if quote == "'":
                 spelled = spelled.replace("'", "\\'")
             if quote == " = " or (not quote and not _WORD.fullmatch(spelled)):
                 spelled = f'{quote}"{spelled}"'
             yield Edit(span, [spelled])
 
-    def _spelled(self, text: str) -> str:
+    def _spell(self, text: str) -> str:
         spelled = _SPELLED.sub(lambda found: _ESCAPES.get(found[0]) or f"\\U{ord(found[0]):04x}", text)
         if not self._escapes:
             return spelled
@@ -141,7 +141,7 @@ class AppleStrings(TextDocument):
         return "".join(chr(code) if code < 128 else f"\\U{code:04x}" for code in codes)
 
 
-def _unescaped(raw: str) -> str:
+def _unescape(raw: str) -> str:
     r"""Decode the escapes of a string.
 
     >>> _unescaped(r'a\n\"b\" \U00e4 \q')

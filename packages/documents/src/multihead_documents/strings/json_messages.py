@@ -50,13 +50,13 @@ class JsonMessages(TextDocument):
     def _add_value(self, value: Value, note: str) -> None:
         is_message = _is_message(value.level)
         inner = Span(value.span.start + 1, value.span.end - 1)
-        self._spans.append(stripped_span(self._text.text, inner, _UNIT, _decoded))
+        self._spans.append(stripped_span(self._text.text, inner, _UNIT, _decode))
         self._add(
             Segment(
                 len(self.segments),
                 Markup.of(value.text.strip()),
                 self._text.place(value.span.start),
-                key=value.level.path if is_message else value.level.joined(value.key),
+                key=value.level.path if is_message else value.level.join_parts(value.key),
                 note=value.level.strings.get("description", "") if is_message else note,
             )
         )
@@ -69,7 +69,7 @@ class JsonMessages(TextDocument):
             yield Edit(self._spans[number], [spelled[1:-1]])
 
 
-def _decoded(unit: str) -> str:
+def _decode(unit: str) -> str:
     return unit if len(unit) == 1 else str(json.loads(f'"{unit}"'))
 
 

@@ -49,7 +49,7 @@ class Level:
             yield level
             level = level.outer
 
-    def joined(self, key: str) -> str:
+    def join_parts(self, key: str) -> str:
         """Return the key path of one of its values."""
         return f"{self.path}.{key}"[-_MAX_PATH:] if self.path else key
 
@@ -138,7 +138,7 @@ class StringReader:
                 fact, place=self._file.place(self._place), remedy="Is this a file of messages?"
             )
         is_object = self._text[self._place] == "{"
-        path = outer.joined(outer.key) if outer.outer or outer.key else ""
+        path = outer.join_parts(outer.key) if outer.outer or outer.key else ""
         outer.inner[outer.key] = level = Level(outer, outer.key, path, is_object)
         level.span = Span(self._place, self._place)
         self._place += 1

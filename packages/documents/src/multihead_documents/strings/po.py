@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from multihead_documents.markup import Markup
-from multihead_documents.reading import Text, decoded, newline
+from multihead_documents.reading import Text, decode, newline
 from multihead_documents.segment import Plural, Segment, State, Translation
 from multihead_documents.splice import Edit, Span
-from multihead_documents.strings.po_syntax import COLUMNS, Entry, entries, plural_forms, quoted
+from multihead_documents.strings.po_syntax import COLUMNS, Entry, entries, plural_forms, quote
 from multihead_documents.text_document import TextDocument
 
 _CHARSET = re.compile(rb"Content-Type:[^\"\\\n]*charset=([\w.:+-]+)", re.IGNORECASE)
@@ -21,7 +21,7 @@ def catalogue_text(data: bytes, path: Path, encoding: str | None = None) -> Text
     """Decode a catalogue by the charset in its header."""
     named = _CHARSET.search(data[: 1 << 16])
     charset = named[1].decode() if named and named[1] != b"CHARSET" else None
-    return decoded(data, path, encoding or charset)
+    return decode(data, path, encoding or charset)
 
 
 class Catalogue(TextDocument):
@@ -115,7 +115,7 @@ class Catalogue(TextDocument):
         for index, form in sorted(forms.items()):
             keyword = f"msgstr[{index}] " if entry.plural else "msgstr "
             text = f"{start}{form.target.text}{end}" if form.target else ""
-            value = quoted(text, len(keyword), self._newline, self._wraps)
+            value = quote(text, len(keyword), self._newline, self._wraps)
             if index in entry.forms:
                 yield Edit(entry.forms[index].span, [value])
             else:

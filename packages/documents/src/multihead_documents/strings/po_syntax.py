@@ -84,7 +84,7 @@ def entries(text: Text) -> Iterator[Entry]:
             if entry.forms and not (found[1] == "msgstr" and found[2]):
                 yield entry
                 entry = Entry()
-            value = _begun(text, entry, line, found[1], found[2])
+            value = _begin(text, entry, line, found[1], found[2])
         string = _STRING.fullmatch(content, found.end() if found else 0)
         if string is None or value is None:
             raise _fault(text, line, "not a line of a PO file")
@@ -93,14 +93,14 @@ def entries(text: Text) -> Iterator[Entry]:
             value.span.start if value.span.end else shift + content.index('"', found.end() if found else 0)
         )
         value.span = Span(first, shift + string.end(1) + 1)
-        value.parts.append(unescaped(string[1]))
+        value.parts.append(unescape(string[1]))
     if entry.forms:
         yield entry
     elif entry.values:
         raise DocumentError("an entry without msgstr", place=text.place(entry.start), remedy="Complete it.")
 
 
-def _begun(text: Text, entry: Entry, line: Span, keyword: str, form: str | None) -> Value:
+def _begin(text: Text, entry: Entry, line: Span, keyword: str, form: str | None) -> Value:
     """Add a value to the entry. Raises ``DocumentError`` if it is out of order."""
     value = Value(Span(0, 0))
     number = int(form or 0)
@@ -127,7 +127,7 @@ def _fault(text: Text, line: Span, fact: str) -> DocumentError:
     )
 
 
-def unescaped(raw: str) -> str:
+def unescape(raw: str) -> str:
     """Decode the escapes of a quoted string.
 
     >>> unescaped(r'a\\tb \\"c\\" \\x41')
@@ -143,7 +143,7 @@ def unescaped(raw: str) -> str:
     return _ESCAPE.sub(letter, raw)
 
 
-def quoted(text: str, before: int, newline: str, wrap: bool) -> str:
+def quote(text: str, before: int, newline: str, wrap: bool) -> str:
     """Quote a text: on one line, or ``""`` and then one line for each line of text.
 
     Args:
@@ -156,7 +156,7 @@ def quoted(text: str, before: int, newline: str, wrap: bool) -> str:
     if len(lines) < 2 and (not wrap or before + 2 + _width("".join(lines)) <= COLUMNS):
         return f'"{"".join(lines)}"'
     if wrap:
-        lines = [part for line in lines for part in _wrapped(line)]
+        lines = [part for line in lines for part in _wrap(line)]
     return newline.join(['""', *(f'"{line}"' for line in lines)])
 
 
@@ -164,7 +164,7 @@ def _width(text: str) -> int:
     return len(text) if text.isascii() else sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
 
 
-def _wrapped(line: str) -> Iterator[str]:
+def _wrap(line: str) -> Iterator[str]:
     """Wrap an escaped line after spaces."""
     part, used = "", 0
     for word in re.findall(r"[^ ]* +|[^ ]+", line):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from multihead_documents.markup import Markup
-from multihead_documents.reading import Text, decoded
+from multihead_documents.reading import Text, decode
 from multihead_documents.segment import Segment, Translation
 from multihead_documents.splice import Edit, Span
 from multihead_documents.text_document import TextDocument, stripped_span
@@ -27,7 +27,7 @@ def properties_text(data: bytes, path: Path, encoding: str | None = None) -> Tex
         data.decode()
     except UnicodeDecodeError:
         encoding = encoding or "iso-8859-1"
-    return decoded(data, path, encoding)
+    return decode(data, path, encoding)
 
 
 class Properties(TextDocument):
@@ -55,21 +55,21 @@ class Properties(TextDocument):
             separator = _SEPARATOR.match(text.text, key.end(), end)
             assert separator
             value = Span(separator.end(), end)
-            if unescaped(text.text[slice(*value)]).strip():
-                self._add_value(unescaped(key[0]), value, "\n".join(notes))
+            if unescape(text.text[slice(*value)]).strip():
+                self._add_value(unescape(key[0]), value, "\n".join(notes))
             notes = []
 
     def _add_value(self, key: str, span: Span, note: str) -> None:
-        source = unescaped(self._text.text[slice(*span)]).strip()
-        self._spans.append(stripped_span(self._text.text, span, _UNIT, unescaped))
+        source = unescape(self._text.text[slice(*span)]).strip()
+        self._spans.append(stripped_span(self._text.text, span, _UNIT, unescape))
         place = self._text.place(span.start)
         self._add(Segment(len(self.segments), Markup.of(source), place, key=key, note=note))
 
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
         for number, translation in translations.items():
-            yield Edit(self._spans[number], [self._escaped(translation.target.text)])
+            yield Edit(self._spans[number], [self._escape(translation.target.text)])
 
-    def _escaped(self, text: str) -> str:
+    def _escape(self, text: str) -> str:
         spelled = re.sub(r"\A(?=[:=])", r"\\", text.translate(_ESCAPES))  # else part of the separator
         if not self._escapes:
             return spelled
@@ -94,7 +94,7 @@ def _logical_lines(text: str) -> Iterator[Span]:
         start = place
 
 
-def unescaped(raw: str) -> str:
+def unescape(raw: str) -> str:
     r"""Decode the escapes of a key or value.
 
     >>> unescaped(r"a\tb \u00e4 \z")

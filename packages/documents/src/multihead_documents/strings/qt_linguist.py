@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from multihead_documents.errors import DocumentError
-from multihead_documents.inline import Inline, Item, trimmed
+from multihead_documents.inline import Inline, Item, trim
 from multihead_documents.segment import Plural, Segment, State, Translation
 from multihead_documents.splice import Edit
-from multihead_documents.xml.document import XmlDocument, opened, with_attributes
+from multihead_documents.xml.document import XmlDocument, start_tag, with_attributes
 from multihead_documents.xml.events import Event, xml_events
-from multihead_documents.xml.inline import Element, Vocabulary, collected, items_of, target_markup
+from multihead_documents.xml.inline import Element, Vocabulary, collect, items_of, target_markup
 
 _CODES = Vocabulary(containers=(), opening={}, closing={}, ids=("value",))
 _BYTE = re.compile(r'<byte\s+value\s*=\s*["\'](?:x([0-9a-fA-F]{1,6})|([0-9]{1,7}))["\']')
@@ -53,9 +53,9 @@ class QtTranslations(XmlDocument):
             if self._root is None:
                 self._begin(event, target_language)
             elif event.name == "name":
-                context = collected(event, events, str(path)).text.strip()
+                context = collect(event, events, str(path)).text.strip()
             elif event.name == "message":
-                self._add_message(collected(event, events, str(path)), context)
+                self._add_message(collect(event, events, str(path)), context)
 
     def _begin(self, root: Event, target_language: str | None) -> None:
         if root.name != "TS":
@@ -71,7 +71,7 @@ class QtTranslations(XmlDocument):
         if source is None or translation is None or translation.attributes.get("variants") == "yes":
             return
         kind = translation.attributes.get("type", "")
-        inline = trimmed(self._items(source), f"{self.path}:{source.start.line}", size=self._size)
+        inline = trim(self._items(source), f"{self.path}:{source.start.line}", size=self._size)
         if inline is None or kind in _OBSOLETE:
             return
         forms = [child for child in translation.children() if child.name == "numerusform"]
@@ -102,11 +102,11 @@ class QtTranslations(XmlDocument):
         items = items_of(element, _CODES)
         return [Item(_character(self._text(span)) or piece, span) for piece, span in items]
 
-    def _escaped(self, text: str) -> bytes:
+    def _escape(self, text: str) -> bytes:
         pieces = _CONTROL.split(text)
         codes = [f'<byte value="x{ord(found):x}"/>' for found in _CONTROL.findall(text)]
         return b"".join(
-            super(QtTranslations, self)._escaped(piece) + self._bytes(code)
+            super(QtTranslations, self)._escape(piece) + self._bytes(code)
             for piece, code in zip(pieces, [*codes, ""], strict=True)
         )
 
@@ -132,7 +132,7 @@ class QtTranslations(XmlDocument):
                         tag if element.first == message.translation.first else self._text(element.start.span)
                     )
                     close = self._bytes(f"</{element.name}>")
-                    yield Edit(element.start.span, [self._bytes(opened(own)), *content, close])
+                    yield Edit(element.start.span, [self._bytes(start_tag(own)), *content, close])
                 else:
                     yield Edit(element.content, content)
 

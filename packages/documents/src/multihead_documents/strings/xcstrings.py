@@ -136,19 +136,19 @@ class StringCatalogue(TextDocument):
                 added[unit.message.entry.span.start][unit.path] = translation
         messages = {unit.message.entry.span.start: unit.message for unit in self._units}
         for start, chosen in added.items():
-            yield self._localized(messages[start], chosen)
+            yield self._localize(messages[start], chosen)
 
     def _changes(self, unit: Level, source: str, translation: Translation | None) -> Iterator[Edit[str]]:
         """Yield the edits that give a string unit its translation; None: that leave it new."""
         state = "new" if not translation else "needs_review" if translation.review else "translated"
         if "state" in unit.spans:
-            yield Edit(unit.spans["state"], [_quoted(state)])
+            yield Edit(unit.spans["state"], [_quote(state)])
         else:
-            yield self._inserted(unit, "state", _Raw(_quoted(state)))
+            yield self._insert(unit, "state", _Raw(_quote(state)))
         if translation:
-            yield Edit(unit.spans["value"], [_quoted(_spaced(source, translation))])
+            yield Edit(unit.spans["value"], [_quote(_space(source, translation))])
 
-    def _localized(self, message: _Message, chosen: Mapping[Steps, Translation]) -> Edit[str]:
+    def _localize(self, message: _Message, chosen: Mapping[Steps, Translation]) -> Edit[str]:
         """Return the edit that adds the target language to a message, in the form of the source's."""
         language = self.target_language
         if not language:
@@ -160,13 +160,13 @@ class StringCatalogue(TextDocument):
         else:
             ((_, translation),) = chosen.items()
             state = "needs_review" if translation.review else "translated"
-            value = _spaced(message.key, translation)
+            value = _space(message.key, translation)
             new = {"stringUnit": {"state": state, "value": value}}
         if localizations is None:
-            return self._inserted(message.entry, "localizations", {language: new})
+            return self._insert(message.entry, "localizations", {language: new})
         if language in localizations.inner:  # without a string unit
-            return self._inserted(localizations, language, new, localizations.inner[language].span)
-        return self._inserted(localizations, language, new)
+            return self._insert(localizations, language, new, localizations.inner[language].span)
+        return self._insert(localizations, language, new)
 
     def _translated_copy(self, source: Level, chosen: Mapping[Steps, Translation]) -> str:
         """Return the source's localization with translations, and further plural variations of theirs."""
@@ -181,7 +181,7 @@ class StringCatalogue(TextDocument):
                 assert other
                 assert other.outer
                 copy = self._copied(other.span, self._changes(unit, unit.strings["value"], translation))
-                edits.append(self._inserted(other.outer, path[-1], _Raw(copy)))
+                edits.append(self._insert(other.outer, path[-1], _Raw(copy)))
         return self._copied(source.span, edits)
 
     def _copied(self, span: Span, edits: Iterable[Edit[str]]) -> str:
@@ -193,7 +193,7 @@ class StringCatalogue(TextDocument):
             place = changed.end
         return "".join([*pieces, self._text.text[place : span.end]])
 
-    def _inserted(self, level: Level, key: str, value: object, old: Span | None = None) -> Edit[str]:
+    def _insert(self, level: Level, key: str, value: object, old: Span | None = None) -> Edit[str]:
         """Return the edit that adds a member to an object, in the order of keys, or replaces its value."""
         text = self._text.text
         start, end = level.span
@@ -215,23 +215,23 @@ class StringCatalogue(TextDocument):
     def _member(self, key: str, value: object, lead: str) -> str:
         """Return a member of an object as Xcode lays it out, on a line of its own if the first one is."""
         if isinstance(value, _Raw):
-            return f"{_quoted(key)}{self._colon}{value}"
+            return f"{_quote(key)}{self._colon}{value}"
         if not isinstance(value, dict):
-            return f"{_quoted(key)}{self._colon}{_quoted(str(value))}"
+            return f"{_quote(key)}{self._colon}{_quote(str(value))}"
         deeper = f"{lead}  " if "\n" in lead else lead
         members = f",{deeper}".join(self._member(name, inner, deeper) for name, inner in value.items())
-        return f"{_quoted(key)}{self._colon}{{{deeper}{members}{lead}}}"
+        return f"{_quote(key)}{self._colon}{{{deeper}{members}{lead}}}"
 
 
 class _Raw(str):
     """JSON that is written as it is."""
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _spaced(source: str, translation: Translation) -> str:
+def _space(source: str, translation: Translation) -> str:
     """Return a translation with the white space around its source."""
     start = source[: len(source) - len(source.lstrip())]
     return f"{start}{translation.target.text}{source[len(source.rstrip()) :]}"

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from multihead_documents.errors import DocumentError
-from multihead_documents.inline import Inline, Item, parts, trimmed
+from multihead_documents.inline import Inline, Item, parts, trim
 from multihead_documents.markup import Markup
 from multihead_documents.segment import Segment, Translation
 from multihead_documents.splice import Edit, Span
 from multihead_documents.xml.document import Parts, XmlDocument
 from multihead_documents.xml.events import Event, xml_events
-from multihead_documents.xml.inline import Element, Vocabulary, collected
+from multihead_documents.xml.inline import Element, Vocabulary, collect
 
 PLAIN = Vocabulary(containers=(), opening={}, closing={}, ids=())
 """Texts without inline markup."""
@@ -71,7 +71,7 @@ class XmlStrings(XmlDocument):
                     raise DocumentError(fact, place=f"{path}:{event.line}", remedy=remedy)
                 self._root = event
             else:
-                yield collected(event, events, path), self._comments(above)
+                yield collect(event, events, path), self._comments(above)
             above = []
 
     def _comments(self, events: Sequence[Event]) -> str:
@@ -92,7 +92,7 @@ class XmlStrings(XmlDocument):
     ) -> None:
         """Add the segment of an element's content, or of another's, its ``source``, unless it has no text."""
         place = f"{self.path}:{element.start.line}"
-        inline = trimmed(items, place, size=self._size)
+        inline = trim(items, place, size=self._size)
         if inline is None:
             return
         self._strings.append(String(element, inline, self._is_cdata(source or element), addition))
@@ -122,15 +122,15 @@ class XmlStrings(XmlDocument):
     def _written(self, string: String, target: Markup) -> Parts:
         """Return the content of an element: the translation with the source's lead and trail."""
         inline = string.inline
-        core = parts(target, inline.tags, self._in_cdata if string.cdata else self._escaped)
+        core = parts(target, inline.tags, self._in_cdata if string.cdata else self._escape)
         return [*(item.span for item in inline.lead), *core, *(item.span for item in inline.trail)]
 
     def _in_cdata(self, text: str) -> bytes:
         """Return a text as a CDATA section, or escaped where such a section cannot hold it."""
         try:
             if _NOT_RAW.search(text):
-                return self._escaped(text)
+                return self._escape(text)
             raw = text.replace("]]>", "]]]]><![CDATA[>")
             return f"<![CDATA[{raw}]]>".encode(self._encoding)
         except UnicodeEncodeError:
-            return self._escaped(text)
+            return self._escape(text)

@@ -14,7 +14,7 @@ from multihead_documents.markup import Markup
 from multihead_documents.reading import Text
 from multihead_documents.segment import Segment, Translation
 from multihead_documents.splice import Edit, Span
-from multihead_documents.strings.yaml_scalars import spelled
+from multihead_documents.strings.yaml_scalars import spell
 from multihead_documents.text_document import TextDocument
 
 MAX_DEPTH = 100
@@ -129,14 +129,14 @@ class YamlMessages(TextDocument):
         if translations and source and target and len(self._first_keys) == 1:
             key, span = self._first_keys[0]
             if key and languages_match(source, key.replace("_", "-")):
-                yield Edit(span, [spelled(target, self._quote(span))])
+                yield Edit(span, [spell(target, self._quote(span))])
         for number, translation in translations.items():
             value = self._values[number]
             text = translation.target.text
             if value.style in ("|", ">"):
                 yield Edit(value.span, [self._block(value, text)])
             else:
-                yield Edit(value.span, [spelled(text, value.style, flow=value.flow)])
+                yield Edit(value.span, [spell(text, value.style, flow=value.flow)])
 
     def _quote(self, span: Span) -> str:
         first = self._text.text[span.start]
@@ -150,7 +150,7 @@ class YamlMessages(TextDocument):
         lines = text.split("\n")
         holds = all(line.isprintable() and line == line.rstrip() for line in lines)
         if not found or not holds or (value.style == ">" and len(lines) > 1):
-            return spelled(text, '"') + end[0]
+            return spell(text, '"') + end[0]
         header = raw[: raw.index("\n") + 1]
         return header + "\n".join(line and found["indentation"] + line for line in lines) + end[0]
 

@@ -24,7 +24,7 @@ def is_plain(text: str, *, flow: bool = False) -> bool:
     return plain and not (flow and _FLOW.search(text))
 
 
-def spelled(text: str, quote: str = "", *, flow: bool = False) -> str:
+def spell(text: str, quote: str = "", *, flow: bool = False) -> str:
     """Return a text in quotes of this kind; in none or in others where it needs that.
 
     Args:

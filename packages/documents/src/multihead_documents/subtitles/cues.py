@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from multihead_documents.inline import Inline, Item, paired, trimmed
+from multihead_documents.inline import Inline, Item, pair_tags, trim
 from multihead_documents.markup import Tag
 from multihead_documents.reading import Text, lines_of, newline
 from multihead_documents.segment import Segment, Translation
 from multihead_documents.splice import Edit, Span
-from multihead_documents.subtitles.line_wrapping import DASHES, separator, width, wrapped
+from multihead_documents.subtitles.line_wrapping import DASHES, separator, width, wrap
 from multihead_documents.text_document import TextDocument
 
 MIN_COLUMNS = 37
@@ -60,7 +60,7 @@ class Subtitles(TextDocument):
         """Yield the unpaired items of a line."""
 
     @abstractmethod
-    def _escaped(self, text: str) -> str:
+    def _escape(self, text: str) -> str:
         """Escape a single character of a translation."""
 
     def _blocks(self) -> Iterator[list[Span]]:
@@ -115,7 +115,7 @@ class Subtitles(TextDocument):
             items += found
             last = shown or last
         place = self._text.place(lines[0].start)
-        inline = trimmed(paired(items), place, loose=lambda tag: True)
+        inline = trim(pair_tags(items), place, loose=lambda tag: True)
         if inline is None:
             return
         speaker = next(filter(None, (self._speaker(tag) for line in lines for tag in self._tags(line))), "")
@@ -143,7 +143,7 @@ class Subtitles(TextDocument):
                 (self._safe(piece), True) if isinstance(piece, str) else (text[slice(*spans[piece])], False)
                 for piece in translation.target.pieces
             ]
-            yield Edit(inline.span, [wrapped(pieces, self.limit, end, self._escaped)])
+            yield Edit(inline.span, [wrap(pieces, self.limit, end, self._escape)])
 
     def _safe(self, text: str) -> str:
         """Replace markup in a translation, for formats without escapes."""

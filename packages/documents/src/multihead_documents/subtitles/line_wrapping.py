@@ -50,7 +50,7 @@ class _Word:
     separator: str = " "
 
 
-def wrapped(pieces: Sequence[Fragment], limit: int, newline: str, escape: Callable[[str], str]) -> str:
+def wrap(pieces: Sequence[Fragment], limit: int, newline: str, escape: Callable[[str], str]) -> str:
     """Wrap a text into the fewest lines of at most ``limit`` columns, balanced in length.
 
     A wider word gets its own line. Joining the lines by :func:`separator` gives the text back.

@@ -63,5 +63,5 @@ class SubRip(Subtitles):
         text = _TAG.sub(lambda found: found[0].translate(_LOOKALIKES), text)
         return text.replace("-->", "→")
 
-    def _escaped(self, text: str) -> str:
+    def _escape(self, text: str) -> str:
         return text

@@ -59,5 +59,5 @@ class WebVtt(Subtitles):
             return ""
         return html.unescape(tag.raw[1:-1].partition(" ")[2].strip())
 
-    def _escaped(self, text: str) -> str:
+    def _escape(self, text: str) -> str:
         return {"&": "&amp;", "<": "&lt;", ">": "&gt;"}.get(text, text)

@@ -14,7 +14,7 @@ from multihead_documents.splice import Edit
 from multihead_documents.web.epub_package import DUBLIN_CORE, Package, packages
 from multihead_documents.web.xhtml import XhtmlPage, xhtml_text
 from multihead_documents.writing import is_right_to_left
-from multihead_documents.xml.events import Event, escaped, xml_encoding
+from multihead_documents.xml.events import Event, escape, xml_encoding
 
 _NCX = "http://www.daisy.org/z3986/2005/ncx/"
 _HIDDEN = frozenset(("docAuthor", "pageList"))
@@ -68,7 +68,7 @@ class Book(ArchiveDocument):
     def _hides(self, event: Event) -> bool:
         return event.name in _HIDDEN and event.space == _NCX
 
-    def _opened(self, event: Event, data: bytes) -> OdtParagraph | None:
+    def _begin_paragraph(self, event: Event, data: bytes) -> OdtParagraph | None:
         if (event.name, event.space) in (("title", DUBLIN_CORE), ("text", _NCX)):
             return OdtParagraph(xml_encoding(data))
         return None
@@ -78,7 +78,7 @@ class Book(ArchiveDocument):
         for number, (name, page, own) in self._pages.items():
             if number in translations:
                 inside.setdefault(name, (page, {}))[1][own] = translations[number]
-        pages = {name: page.rendered(found) for name, (page, found) in inside.items()}
+        pages = {name: page.render(found) for name, (page, found) in inside.items()}
         return {**super()._changes(translations), **pages}
 
     def _edits(self, translations: Mapping[int, Translation]) -> dict[str, list[Edit[bytes]]]:
@@ -91,16 +91,16 @@ class Book(ArchiveDocument):
             encoding = xml_encoding(self._parts[package.name])
             for span, named in package.languages:
                 if languages_match(source, named):
-                    edit = Edit(span, [escaped(target).encode(encoding)])
+                    edit = Edit(span, [escape(target).encode(encoding)])
                     edits.setdefault(package.name, []).append(edit)
             if package.order and is_right_to_left(source) != is_right_to_left(target):
                 edits.setdefault(package.name, []).append(
-                    _turned(package.order, is_right_to_left(target), encoding)
+                    _turn(package.order, is_right_to_left(target), encoding)
                 )
         return edits
 
 
-def _turned(order: Event, right_to_left: bool, encoding: str) -> Edit[bytes]:
+def _turn(order: Event, right_to_left: bool, encoding: str) -> Edit[bytes]:
     """Return the edit after which pages are turned from the other side (EPUB 3.3, sec. 5.7.1)."""
     tag = _PROGRESSION.sub("", order.raw.decode(encoding))
     if right_to_left:

@@ -52,7 +52,7 @@ def packages(archive: Archive) -> list[Package]:
             remedy = "Only an edition without it can be translated."
             raise DocumentError("encrypted against copying (DRM)", place=str(archive.path), remedy=remedy)
     names = [
-        archive.resolved("", event.attributes.get("full-path", ""))
+        archive.resolve("", event.attributes.get("full-path", ""))
         for event in _starts(archive, CONTAINER)
         if event.name == "rootfile"
     ]
@@ -76,7 +76,7 @@ def _package(archive: Archive, name: str) -> Package:
         elif event.kind == "start" and event.name == "item":
             target = event.attributes.get("href", "")
             if "://" not in target:
-                part = archive.resolved(posixpath.dirname(name), target)
+                part = archive.resolve(posixpath.dirname(name), target)
                 items[event.attributes.get("id", "")] = part, event.attributes.get("media-type", "")
         elif event.kind == "start" and event.name == "itemref":
             spine.append(event.attributes.get("idref", ""))

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from multihead_documents.document import languages_match
-from multihead_documents.inline import Inline, Item, paired, parts, trimmed
+from multihead_documents.inline import Inline, Item, pair_tags, parts, trim
 from multihead_documents.markup import Kind, Markup, Tag
-from multihead_documents.reading import Text, decoded
+from multihead_documents.reading import Text, decode
 from multihead_documents.segment import Segment, Translation
 from multihead_documents.splice import Edit, Span
 from multihead_documents.text_document import TextDocument
@@ -44,7 +44,7 @@ def page_text(data: bytes, path: Path, encoding: str | None = None) -> Text:
     """Decode a page in the encoding that it declares."""
     named = _CHARSET.search(data[:4096]) or _XML.search(data[:4096])
     charset = named[1].decode().lower() if named else None
-    return decoded(data, path, encoding or CHARSETS.get(charset or "", charset))
+    return decode(data, path, encoding or CHARSETS.get(charset or "", charset))
 
 
 class _Value(NamedTuple):
@@ -209,7 +209,7 @@ class Page(TextDocument):
         if not items:
             return
         place = self._text.place(items[0].span.start)
-        inline = trimmed(paired(items), place, loose=self._is_loose)
+        inline = trim(pair_tags(items), place, loose=self._is_loose)
         if inline and words(inline.markup.text).strip():
             self._contents.append(inline)
             first = next(item for item in inline.core if isinstance(item.piece, str))
@@ -225,15 +225,15 @@ class Page(TextDocument):
         for number, translation in translations.items():
             content = self._contents[number]
             if isinstance(content, Inline):
-                yield Edit(content.span, parts(translation.target.collapsed(), content.tags, self._escaped))
+                yield Edit(content.span, parts(translation.target.collapsed(), content.tags, self._escape))
                 continue
-            text = self._escaped(translation.target.text, content.quote or '"')
+            text = self._escape(translation.target.text, content.quote or '"')
             yield Edit(content.span, [text if content.quote else f'"{text}"'])
 
-    def _escaped(self, text: str, quote: str = "") -> str:
+    def _escape(self, text: str, quote: str = "") -> str:
         if not self._text.encoding.lower().startswith("utf"):
             text = _UNNAMED.sub("\ufffd", text)
-        return self._templates.escaped(text, quote)
+        return self._templates.escape(text, quote)
 
 
 def _texts(text: str, span: Span) -> Iterator[Item]:

@@ -65,7 +65,7 @@ class Templates:
                 return
             yield self._codes[number]
 
-    def escaped(self, text: str, quote: str = "") -> str:
+    def escape(self, text: str, quote: str = "") -> str:
         """Escape a translation for HTML; placeholders of the page stay as the page has them.
 
         Args:
@@ -73,9 +73,9 @@ class Templates:
             quote: the quotation mark around it.
         """
         if not self._placeholders:
-            return _escaped(text, quote)
+            return _escape(text, quote)
         parts = re.split(f"({_PLACEHOLDER.pattern})", text)
-        return "".join(part if part in self._placeholders else _escaped(part, quote) for part in parts)
+        return "".join(part if part in self._placeholders else _escape(part, quote) for part in parts)
 
 
 def words(text: str) -> str:
@@ -83,7 +83,7 @@ def words(text: str) -> str:
     return _PLACEHOLDER.sub("", text)
 
 
-def _escaped(text: str, quote: str) -> str:
+def _escape(text: str, quote: str) -> str:
     text = html.escape(text, quote=False).replace("\r", "&#13;")
     return text.replace(quote, "&quot;" if quote == '"' else "&#39;") if quote else text
 

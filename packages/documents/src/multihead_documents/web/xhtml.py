@@ -6,7 +6,7 @@ from pathlib import Path
 
 from multihead_documents.errors import DocumentError
 from multihead_documents.markup import Tag
-from multihead_documents.reading import Text, decoded
+from multihead_documents.reading import Text, decode
 from multihead_documents.web.elements import UNTRANSLATED
 from multihead_documents.web.html import Page
 from multihead_documents.web.tokens import Token, html_tokens
@@ -28,7 +28,7 @@ def xhtml_text(data: bytes, path: Path, encoding: str | None = None) -> Text:
         DocumentError: invalid bytes; it declares an entity.
     """
     named = xml_encoding(data) if _DECLARED.match(data) else encoding
-    text = decoded(data, path, named)
+    text = decode(data, path, named)
     root = _ROOT.search(text.text)
     entity = text.text.find("<!ENTITY", 0, root.start() if root else None)
     if entity >= 0:
@@ -50,5 +50,5 @@ class XhtmlPage(Page):
         anchor = tag.name in ("a", "span") and tag.raw.endswith("/>")
         return anchor or super()._is_loose(tag)
 
-    def _escaped(self, text: str, quote: str = "") -> str:
-        return super()._escaped(FORBIDDEN.sub("\ufffd", text.replace("\f", " ")), quote)
+    def _escape(self, text: str, quote: str = "") -> str:
+        return super()._escape(FORBIDDEN.sub("\ufffd", text.replace("\f", " ")), quote)

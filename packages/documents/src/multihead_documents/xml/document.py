@@ -8,8 +8,8 @@ from pathlib import Path
 from multihead_documents.document import Document
 from multihead_documents.inline import Inline, parts
 from multihead_documents.segment import Translation
-from multihead_documents.splice import Edit, Span, spliced
-from multihead_documents.xml.events import escaped, xml_encoding
+from multihead_documents.splice import Edit, Span, splice
+from multihead_documents.xml.events import escape, xml_encoding
 
 Parts = list[bytes | Span]
 
@@ -26,23 +26,23 @@ class XmlDocument(Document):
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[bytes]]:
         """Yield the edits of these translations."""
 
-    def _rendered(self, translations: Mapping[int, Translation]) -> bytes:
-        return spliced(self._data, self._edits(translations))
+    def _render(self, translations: Mapping[int, Translation]) -> bytes:
+        return splice(self._data, self._edits(translations))
 
     def _bytes(self, text: str) -> bytes:
         """Encode markup, with references for characters that the encoding cannot represent."""
         return text.encode(self._encoding, "xmlcharrefreplace")
 
-    def _escaped(self, text: str) -> bytes:
+    def _escape(self, text: str) -> bytes:
         """Escape and encode a text."""
-        return self._bytes(escaped(text))
+        return self._bytes(escape(text))
 
     def _size(self, text: str) -> int:
         return len(self._bytes(text))
 
     def _content(self, source: Inline, translation: Translation) -> Parts:
         """Return the content of a target: the translation with the source's lead and trail."""
-        core = parts(translation.target, source.tags, self._escaped)
+        core = parts(translation.target, source.tags, self._escape)
         return [*(item.span for item in source.lead), *core, *(item.span for item in source.trail)]
 
     def _text(self, span: Span) -> str:
@@ -71,7 +71,7 @@ def with_attributes(tag: str, changes: Mapping[str, str | None]) -> str:
     """
     for name, value in changes.items():
         found = next((match for match in _ATTRIBUTE.finditer(tag) if match[2] == name), None)
-        spelling = "" if value is None else escaped(value).replace('"', "&quot;").replace("'", "&#39;")
+        spelling = "" if value is None else escape(value).replace('"', "&quot;").replace("'", "&#39;")
         if found and value is None:
             tag = tag[: found.start()] + tag[found.end() :]
         elif found:
@@ -87,7 +87,7 @@ def with_attributes(tag: str, changes: Mapping[str, str | None]) -> str:
 _ATTRIBUTE = re.compile(r"""(\s+)([^\s=<>"'/]+)\s*=\s*("[^"]*"|'[^']*')""")
 
 
-def opened(tag: str) -> str:
+def start_tag(tag: str) -> str:
     """Turn an empty-element tag ``<x/>`` into a start tag."""
     return re.sub(r"\s*/>\Z", ">", tag)
 

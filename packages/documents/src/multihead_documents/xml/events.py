@@ -59,8 +59,8 @@ def xml_events(chunks: Iterable[bytes], path: str) -> Iterator[Event]:
     reader = _Reader(path)
     for chunk in chunks:
         for start in range(0, len(chunk), _CHUNK):
-            yield from reader.fed(chunk[start : start + _CHUNK])
-    yield from reader.fed(b"")
+            yield from reader.feed(chunk[start : start + _CHUNK])
+    yield from reader.feed(b"")
 
 
 class _Reader:
@@ -111,7 +111,7 @@ class _Reader:
     def _place(self) -> str:
         return f"{self.path}:{self.parser.CurrentLineNumber}"
 
-    def fed(self, chunk: bytes) -> Iterator[Event]:
+    def feed(self, chunk: bytes) -> Iterator[Event]:
         """Parse a chunk (empty: end of file) and yield complete events."""
         self.buffer += chunk
         try:
@@ -174,6 +174,6 @@ def xml_encoding(data: bytes) -> str:
     return found[1].decode() if found else "utf-8"
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Escape a text for XML; excluded characters become U+FFFD."""
     return re.sub("[&<>\r]", lambda found: _ESCAPES[found[0]], FORBIDDEN.sub("\ufffd", text))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from multihead_documents.errors import DocumentError
-from multihead_documents.inline import Inline, Item, paired
+from multihead_documents.inline import Inline, Item, pair_tags
 from multihead_documents.markup import Kind, Markup, Piece, Tag
 from multihead_documents.splice import Span
 from multihead_documents.xml.events import Event
@@ -85,7 +85,7 @@ class Element(NamedTuple):
         return next((child for child in self.children() if child.name == name), None)
 
 
-def collected(start: Event, events: Iterator[Event], path: str) -> Element:
+def collect(start: Event, events: Iterator[Event], path: str) -> Element:
     """Collect the events of an element from the stream.
 
     Raises:
@@ -124,7 +124,7 @@ def items_of(element: Element, vocabulary: Vocabulary) -> list[Item]:
         if code and depth == 0:
             items.append(_code(vocabulary, code))
             code = []
-    return paired(items)
+    return pair_tags(items)
 
 
 def _protected(event: Event, vocabulary: Vocabulary) -> bool:
@@ -189,6 +189,6 @@ def target_markup(target: Iterable[Item], source: Inline) -> Markup | None:
             same = known[piece.key, piece.kind]
             count += not same
             ids[name] = same.pop() if same else str(count)
-        if (tag := piece.renamed(ids[name], piece.kind)) not in around:
+        if (tag := piece.rename(ids[name], piece.kind)) not in around:
             result.append(tag)
     return Markup.of(*result).strip() or None

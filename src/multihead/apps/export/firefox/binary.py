@@ -40,7 +40,7 @@ class Quantized:
         return cls(np.clip(np.rint(weight * multiplier), -limit, limit).astype(np.int8), float(multiplier))
 
     @property
-    def restored(self) -> Floats:
+    def restore(self) -> Floats:
         """The matrix that the int8 values stand for."""
         return self.values.astype(np.float32) / np.float32(self.multiplier)
 

@@ -12,7 +12,7 @@ from multihead.apps.export import manifest
 from multihead.apps.export.firefox import binary
 from multihead.apps.export.firefox.expressible import not_expressible
 from multihead.apps.export.firefox.parameters import FirefoxVocabulary, parameters, settings
-from multihead.apps.export.firefox.quantisation import Int8, activations, quantised
+from multihead.apps.export.firefox.quantisation import Int8, activations, quantise
 from multihead.apps.export.firefox.reference import EOS, FirefoxReference, longest_output
 from multihead.apps.export.folder import refuse_used, write_folder
 from multihead.batch import Source
@@ -93,7 +93,7 @@ def export(run: Run, folder: Path, lines: Sequence[str]) -> VerificationReport:
     refuse_used(folder)
     model, place = run.load_model().eval(), str(run.folder)
     source, target = run.tokenizers()
-    described, faults = _described(model, place)
+    described, faults = _describe(model, place)
     faults += _vocabulary_faults(run, source, target)
     if faults:
         fact = f"Firefox's engine cannot express this model: {'; '.join(faults)}"
@@ -114,7 +114,7 @@ def export(run: Run, folder: Path, lines: Sequence[str]) -> VerificationReport:
     own = [
         [places.get(token, EOS) for token in written] for written in _own(model, target, sentences, longest)
     ]
-    int8 = quantised(floats, activations(reference, exported, longest))
+    int8 = quantise(floats, activations(reference, exported, longest))
     rounded = FirefoxReference(int8.items, layers, reference.heads)
     eight = [rounded.greedy(*each) for each in zip(exported, longest, strict=True)]
     report = _report(difference, own, plain, eight, int8)
@@ -132,7 +132,7 @@ def export(run: Run, folder: Path, lines: Sequence[str]) -> VerificationReport:
     return report
 
 
-def _described(model: nn.Module, place: str) -> tuple[EncoderDecoderSpec, list[str]]:
+def _describe(model: nn.Module, place: str) -> tuple[EncoderDecoderSpec, list[str]]:
     try:
         described = describe(model, EncoderDecoderSpec)
     except UndescribedError as error:

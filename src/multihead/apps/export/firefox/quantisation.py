@@ -82,7 +82,7 @@ def activations(
     return found
 
 
-def quantised(items: Mapping[str, Floats], seen: Activations) -> Int8:
+def quantise(items: Mapping[str, Floats], seen: Activations) -> Int8:
     """Return a model in int8.
 
     Args:
@@ -116,7 +116,7 @@ def saturation(matrix: Quantized, rows: Floats, multiplier: np.float32, *, turne
     """The fraction of pairs of products whose sum saturates.
 
     Args:
-        matrix: (K, N); ``turned``: (N, K).
+        matrix: (K, N); ``turn``: (N, K).
         rows: inputs, (any, K).
         multiplier: of the inputs.
         turned: see ``matrix``.

@@ -61,11 +61,11 @@ class FirefoxReference:
 
     def encode(self, ids: Sequence[int]) -> Floats:
         """The encoder's output, (S, d), for source ids that end with the end symbol."""
-        x = self._embedded(ids, 0)
+        x = self._embed(ids, 0)
         for number in range(1, self.layers[0] + 1):
             name = f"encoder_l{number}"
             keys = self._keys(f"{name}_self", x)
-            x = self._normed(f"{name}_self_Wo", x + self._attend(f"{name}_self", x, keys))
+            x = self._layer_norm(f"{name}_self_Wo", x + self._attend(f"{name}_self", x, keys))
             x = self._feed_forward(name, x)
         return x
 
@@ -78,7 +78,7 @@ class FirefoxReference:
 
     def step(self, token: int | None, state: FirefoxState) -> Floats:
         """Logits of the next token, (V,), after ``token``; None: the first step."""
-        x = self._embedded([] if token is None else [token], state.steps)
+        x = self._embed([] if token is None else [token], state.steps)
         state.steps += 1
         for number, source in enumerate(state.source, start=1):
             name = f"decoder_l{number}"
@@ -87,8 +87,8 @@ class FirefoxReference:
             candidate = self._linear(f"{name}_rnn_W", x)
             cell: Floats = forget * state.cells[number - 1] + (np.float32(1) - forget) * candidate
             state.cells[number - 1] = cell
-            x = self._normed(f"{name}_rnn_ffn", x + np.maximum(cell, 0))
-            x = self._normed(f"{name}_context_Wo", x + self._attend(f"{name}_context", x, source))
+            x = self._layer_norm(f"{name}_rnn_ffn", x + np.maximum(cell, 0))
+            x = self._layer_norm(f"{name}_context_Wo", x + self._attend(f"{name}_context", x, source))
             x = self._feed_forward(name, x)
         logits: Floats = self._linear(OUTPUT, x, "decoder_ff_logit_out_b")[0]
         return logits
@@ -106,7 +106,7 @@ class FirefoxReference:
             written.append(token)
         return written
 
-    def _embedded(self, ids: Sequence[int], start: int) -> Floats:
+    def _embed(self, ids: Sequence[int], start: int) -> Floats:
         """Scaled embeddings plus positions; a zero vector for no id."""
         matrix = self.items[OUTPUT]
         width = (matrix.values if isinstance(matrix, Quantized) else matrix).shape[1]
@@ -145,9 +145,9 @@ class FirefoxReference:
     def _feed_forward(self, name: str, x: Floats) -> Floats:
         inner = self._linear(f"{name}_ffn_W1", x, f"{name}_ffn_b1")
         out = self._linear(f"{name}_ffn_W2", np.maximum(inner, 0), f"{name}_ffn_b2")
-        return self._normed(f"{name}_ffn_ffn", x + out)
+        return self._layer_norm(f"{name}_ffn_ffn", x + out)
 
-    def _normed(self, name: str, x: Floats) -> Floats:
+    def _layer_norm(self, name: str, x: Floats) -> Floats:
         mean = x.mean(-1, keepdims=True)
         deviation = np.sqrt(((x - mean) ** 2).mean(-1, keepdims=True) + np.float32(EPSILON))
         scaled: Floats = (x - mean) / deviation * self._float(f"{name}_ln_scale")

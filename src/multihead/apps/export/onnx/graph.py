@@ -32,13 +32,13 @@ class Graph:
 
     def input(self, name: str, kind: Any, axes: Axes) -> str:
         """Add an input of a NumPy type."""
-        self._inputs.append(self._described(name, kind, axes))
+        self._inputs.append(self._describe(name, kind, axes))
         return name
 
     def output(self, value: str, name: str, kind: Any, axes: Axes) -> None:
         """Return a value under a name."""
         self._nodes.append(self._library.helper.make_node("Identity", [value], [name]))
-        self._outputs.append(self._described(name, kind, axes))
+        self._outputs.append(self._describe(name, kind, axes))
 
     def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
         """Add a node with one output."""
@@ -60,7 +60,7 @@ class Graph:
         """Add a vector of int64."""
         return self._constant(np.array(values, np.int64))
 
-    def reshaped(self, value: str, *shape: int) -> str:
+    def reshape(self, value: str, *shape: int) -> str:
         """Reshape; 0 copies an axis and -1 is what is left."""
         return self.add("Reshape", value, self.integers(*shape))
 
@@ -70,7 +70,7 @@ class Graph:
             self._constants[key] = self.weight(array)
         return self._constants[key]
 
-    def _described(self, name: str, kind: Any, axes: Axes) -> Any:
+    def _describe(self, name: str, kind: Any, axes: Axes) -> Any:
         helper = self._library.helper
         return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(kind)), axes)
 

@@ -49,7 +49,7 @@ def encoder(described: EncoderDecoderSpec, longest: int, metadata: dict[str, str
     """Return the encoder's ``onnx.ModelProto``; ``described`` has NumPy arrays, ``longest`` in tokens."""
     graph = Graph("encoder")
     ids, bias = graph.input("ids", np.int64, ("sentences", "source")), _source_bias(graph)
-    x = _embedded(graph, described.source, ids)
+    x = _embed(graph, described.source, ids)
     table = _table(described.source_positions, longest)
     if table is not None:
         length = graph.add("Shape", ids, start=1, end=2)
@@ -69,7 +69,7 @@ def encoder(described: EncoderDecoderSpec, longest: int, metadata: dict[str, str
     pairs = [layers.keys_values(graph, x, attention) for attention in attentions]
     for name, parts, width in zip(("keys", "values"), zip(*pairs, strict=True), ("d_k", "d_v"), strict=True):
         axes = (len(pairs), "sentences", attentions[0].heads, "source", getattr(attentions[0], width))
-        graph.output(_stacked(graph, parts), f"source_{name}", np.float32, axes)
+        graph.output(_stack(graph, parts), f"source_{name}", np.float32, axes)
     return graph.model(metadata)
 
 
@@ -85,7 +85,7 @@ def decoder(described: EncoderDecoderSpec, longest: int, metadata: dict[str, str
     ]
     shapes = cache_shapes(described, "rows", "past")
     past = [graph.input(f"past_{name}", np.float32, shape) for name, shape in shapes.items()]
-    x = _embedded(graph, described.target, graph.add("Unsqueeze", token, graph.integers(1)))
+    x = _embed(graph, described.target, graph.add("Unsqueeze", token, graph.integers(1)))
     if described.first_input == "zero":
         x = graph.add("Where", graph.add("Equal", position, graph.integers(0)), graph.number(0.0), x)
     table = _table(described.target_positions, longest)
@@ -110,7 +110,7 @@ def decoder(described: EncoderDecoderSpec, longest: int, metadata: dict[str, str
     for parts, (name, shape) in zip(
         zip(*caches, strict=True), cache_shapes(described, "rows", "next").items(), strict=True
     ):
-        graph.output(_stacked(graph, parts), f"next_{name}", np.float32, shape)
+        graph.output(_stack(graph, parts), f"next_{name}", np.float32, shape)
     return graph.model(metadata)
 
 
@@ -134,7 +134,7 @@ def _source_bias(graph: Graph) -> str:
     return graph.add("Unsqueeze", bias, graph.integers(1, 2))
 
 
-def _embedded(graph: Graph, spec: EmbeddingSpec, ids: str) -> str:
+def _embed(graph: Graph, spec: EmbeddingSpec, ids: str) -> str:
     return graph.add(
         "Mul", graph.add("Gather", graph.weight(spec.weight), ids, axis=0), graph.number(spec.scale)
     )
@@ -145,7 +145,7 @@ def _table(positions: PositionsSpec, longest: int) -> Array | None:
     return None if table is None else np.ascontiguousarray(table[:longest], np.float32)
 
 
-def _stacked(graph: Graph, parts: tuple[str, ...]) -> str:
+def _stack(graph: Graph, parts: tuple[str, ...]) -> str:
     return graph.add("Concat", *(graph.add("Unsqueeze", part, graph.integers(0)) for part in parts), axis=0)
 
 

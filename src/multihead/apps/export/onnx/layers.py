@@ -49,10 +49,10 @@ def after(graph: Graph, x: str, out: str, around: ResidualSpec) -> str:
 
 def feed_forward(graph: Graph, x: str, spec: FeedForwardSpec) -> str:
     """activation(x W_1 + b_1) W_2 + b_2."""
-    return linear(graph, _activated(graph, linear(graph, x, spec.w_1), spec.activation), spec.w_2)
+    return linear(graph, _activate(graph, linear(graph, x, spec.w_1), spec.activation), spec.w_2)
 
 
-def _activated(graph: Graph, x: str, activation: str) -> str:
+def _activate(graph: Graph, x: str, activation: str) -> str:
     if activation == "relu":
         return graph.add("Relu", x)
     if activation == "silu":
@@ -69,7 +69,7 @@ def _activated(graph: Graph, x: str, activation: str) -> str:
 
 def heads(graph: Graph, x: str, count: int, width: int) -> str:
     """(B, N, H * d) to (B, H, N, d)."""
-    return graph.add("Transpose", graph.reshaped(x, 0, 0, count, width), perm=[0, 2, 1, 3])
+    return graph.add("Transpose", graph.reshape(x, 0, 0, count, width), perm=[0, 2, 1, 3])
 
 
 def keys_values(graph: Graph, x: str, spec: AttentionSpec) -> tuple[str, str]:
@@ -87,7 +87,7 @@ def attention(graph: Graph, x: str, spec: AttentionSpec, keys: str, values: str,
         scores = graph.add("Add", scores, bias)
     read = graph.add("MatMul", graph.add("Softmax", scores, axis=-1), values)
     joined = graph.add("Transpose", read, perm=[0, 2, 1, 3])
-    return linear(graph, graph.reshaped(joined, 0, 0, spec.heads * spec.d_v), spec.w_o)
+    return linear(graph, graph.reshape(joined, 0, 0, spec.heads * spec.d_v), spec.w_o)
 
 
 def decoder_layer(

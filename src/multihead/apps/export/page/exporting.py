@@ -84,7 +84,7 @@ def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | No
     """
     model, place = run.load_model().eval(), str(run.folder)
     source, target = run.tokenizers()
-    described, faults = _described(model)
+    described, faults = _describe(model)
     for side, tokenizer in (("source: ", source), ("target: ", target)):
         faults += [side + fault for fault in vocabulary.not_expressible(tokenizer)]
     directions = Directions.of(run.directions, source, place)
@@ -152,7 +152,7 @@ def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | No
     return PageParts(ENGINE.read_bytes(), packed, vocabularies, facts, SCRIPTS, agreement)
 
 
-def _described(model: torch.nn.Module) -> tuple[EncoderDecoderSpec | None, list[str]]:
+def _describe(model: torch.nn.Module) -> tuple[EncoderDecoderSpec | None, list[str]]:
     try:
         described = describe(model, EncoderDecoderSpec)
     except UndescribedError as error:

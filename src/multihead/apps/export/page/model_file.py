@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from multihead.engines.native.packed_linear import packed
-from multihead.engines.parts import keys_of_every_head, stacked
+from multihead.engines.native.packed_linear import pack
+from multihead.engines.parts import keys_of_every_head, stack_layers
 from multihead.nn.description import AttentionSpec, EncoderLayerSpec, LinearSpec, NormSpec
 from multihead.system.native import FORMATS
 
@@ -38,8 +38,8 @@ class ModelFile:
             self._array(b"")
             self._array(b"")
             return
-        weight, bias = stacked(*parts, first=first)
-        self._array(packed(weight.detach().float().numpy(), FORMATS[self._dtype]).tobytes())
+        weight, bias = stack_layers(*parts, first=first)
+        self._array(pack(weight.detach().float().numpy(), FORMATS[self._dtype]).tobytes())
         self.floats(bias)
 
     def norm(self, norm: NormSpec | None) -> None:
@@ -70,10 +70,10 @@ class ModelFile:
         head = struct.pack(f"<{len(header)}i{len(factors)}f", *map(int, header), *factors)
         size = len(head) + sum(8 if isinstance(item, float) else 4 for item in self._items)
         offsets, body = [], bytearray()
-        begin = _aligned(size)
+        begin = _align(size)
         for array in self._arrays:
             offsets.append(begin + len(body) if array else 0)
-            body += array + bytes(_aligned(len(array)) - len(array))
+            body += array + bytes(_align(len(array)) - len(array))
         head += b"".join(
             struct.pack("<d", item) if isinstance(item, float) else struct.pack("<I", offsets[item])
             for item in self._items
@@ -89,5 +89,5 @@ def _little(numbers: Tensor) -> bytes:
     return numbers.detach().float().contiguous().numpy().astype(np.dtype("<f4"), copy=False).tobytes()
 
 
-def _aligned(size: int) -> int:
+def _align(size: int) -> int:
     return -(-size // ALIGNED) * ALIGNED

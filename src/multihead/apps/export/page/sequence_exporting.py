@@ -73,7 +73,7 @@ def masked_parts(run: Run, examples: Sequence[str] = (), *, exact: bool = False)
         "checks": [],
     }
     if exact:
-        facts["checks"] = [_filled(described, tokenizer, text, facts["banned"]) for text in offered[:3]]
+        facts["checks"] = [_fill(described, tokenizer, text, facts["banned"]) for text in offered[:3]]
     packed = sequence_weights.to_bytes(described, _dtype(exact))
     vocabularies = {"source": vocabulary.to_json(tokenizer)}
     return PageParts(ENGINE.read_bytes(), packed, vocabularies, facts, MASKED, None)
@@ -140,7 +140,7 @@ def _facts(run: Run, model: nn.Module, described: MaskedSpec | PictureSpec, *, e
     }
 
 
-def _filled(described: MaskedSpec, tokenizer: Tokenizer, text: str, banned: list[int]) -> dict[str, Any]:
+def _fill(described: MaskedSpec, tokenizer: Tokenizer, text: str, banned: list[int]) -> dict[str, Any]:
     """A text whose middle token is masked, and the most probable token there."""
     ids = encode_masked(tokenizer, text) if MASK in text else tokenizer.encode(text)
     assert described.positions.weight is not None

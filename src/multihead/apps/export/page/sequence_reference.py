@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from multihead.apps.export.page.text_reference import TOLERANCE, encoded, linear, norm
+from multihead.apps.export.page.text_reference import TOLERANCE, encode, linear, norm
 from multihead.batch import Input
 from multihead.nn.description import MaskedSpec, PictureSpec
 from multihead.nn.feed_forward import ACTIVATIONS
@@ -59,7 +59,7 @@ def masked_logits(described: MaskedSpec, ids_N: Tensor) -> Tensor:
     positions_Md: Any = described.positions.weight  # always learned
     x_Nd = F.embedding(ids_N, described.embedding.weight) * described.embedding.scale
     x_Nd = x_Nd + described.segments[0] + positions_Md[:N]
-    hidden_Nd = encoded(described.stack, norm(described.embedding_norm, x_Nd), torch.ones(N, N).bool())
+    hidden_Nd = encode(described.stack, norm(described.embedding_norm, x_Nd), torch.ones(N, N).bool())
     inner_Nd = ACTIVATIONS[described.activation](linear(described.transform, hidden_Nd))
     return linear(described.output, norm(described.transform_norm, inner_Nd))
 
@@ -71,6 +71,6 @@ def picture_logits(described: PictureSpec, pixels_Chw: Tensor) -> Tensor:
     first = [one.reshape(-1, x_Pd.shape[1]) for one in described.first]
     x_Nd = torch.cat([*first, x_Pd])
     N, before = len(x_Nd), len(x_Nd) - len(x_Pd)
-    hidden_Nd = encoded(described.stack, x_Nd, torch.ones(N, N).bool())
+    hidden_Nd = encode(described.stack, x_Nd, torch.ones(N, N).bool())
     read_d = hidden_Nd[0] if described.pooling == "class" else hidden_Nd[before:].mean(0)
     return linear(described.classifier, read_d)

@@ -37,10 +37,10 @@ def logits(described: CausalSpec, ids_T: Tensor) -> Tensor:
     table = described.positions.encodings(T)
     if table is not None:
         x_Td = x_Td + table[:T]
-    return linear(described.output, encoded(described.stack, x_Td, masks.causal(T).view(T, T)))
+    return linear(described.output, encode(described.stack, x_Td, masks.causal(T).view(T, T)))
 
 
-def encoded(stack: StackSpec, x_Td: Tensor, allowed_TT: Tensor) -> Tensor:
+def encode(stack: StackSpec, x_Td: Tensor, allowed_TT: Tensor) -> Tensor:
     """Return the output of a stack of encoder layers, (T, d)."""
     for layer in stack.layers:
         attention, network = layer.self_attention, layer.feed_forward

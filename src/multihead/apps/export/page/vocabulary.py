@@ -80,7 +80,7 @@ def to_json(tokenizer: Tokenizer) -> dict[str, Any]:
         found["split_digits"] = r"\p{N}|" in json.dumps(content["pre_tokenizer"]).replace("\\\\", "\\")
         return found
     merges = [tuple(pair) for pair in content["model"]["merges"]]
-    usual = complete_merges([piece for piece in pieces if piece not in _fixed(tokenizer)])
+    usual = complete_merges([piece for piece in pieces if piece not in _fix(tokenizer)])
     if merges != usual:
         numbers = content["model"]["vocab"]
         found["merges"] = [numbers[part] for pair in merges for part in pair]
@@ -91,7 +91,7 @@ def _usual_normalizer(content: Mapping[str, Any]) -> Any:
     return _as_json(normalizer(*_normalisation(content)), "normalizer")
 
 
-def _fixed(tokenizer: Tokenizer) -> set[str]:
+def _fix(tokenizer: Tokenizer) -> set[str]:
     special = {tokenizer.piece(number) for number in tokenizer.special_ids}
     return {*special, *BYTES}
 

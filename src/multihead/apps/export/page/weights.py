@@ -9,7 +9,7 @@ from dataclasses import replace
 import torch
 
 from multihead.apps.export.page.model_file import ModelFile
-from multihead.engines.native.packed_linear import quantised
+from multihead.engines.native.packed_linear import quantise
 from multihead.engines.parts import keys_of_every_head
 from multihead.nn.description import (
     DecoderLayerSpec,
@@ -78,12 +78,12 @@ def as_stored(described: EncoderDecoderSpec, dtype: torch.dtype) -> EncoderDecod
     """Return the model with its embeddings rounded as ``to_bytes`` stores them."""
     if dtype != torch.int8:
         return described
-    target = _rounded(described.target)
+    target = _round(described.target)
     tied = described.source.weight is described.target.weight
-    source = replace(target, scale=described.source.scale) if tied else _rounded(described.source)
+    source = replace(target, scale=described.source.scale) if tied else _round(described.source)
     return replace(described, source=source, target=target)
 
 
-def _rounded(embedding: EmbeddingSpec) -> EmbeddingSpec:
-    numbers, scale = map(torch.from_numpy, quantised(embedding.weight.detach().float().numpy()))
+def _round(embedding: EmbeddingSpec) -> EmbeddingSpec:
+    numbers, scale = map(torch.from_numpy, quantise(embedding.weight.detach().float().numpy()))
     return replace(embedding, weight=numbers.float() * scale)

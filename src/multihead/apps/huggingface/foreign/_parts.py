@@ -27,7 +27,7 @@ def layers(theirs: Iterable[str], prefix: str) -> range:
     return range(1 + max(map(int, found)))
 
 
-def renamed(
+def rename(
     theirs: Mapping[str, Tensor], parts: Mapping[str, str], *, ours: str = "", theirs_at: str = ""
 ) -> dict[str, Tensor]:
     """Return matrix and bias of modules by our names.

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from multihead.apps.huggingface.foreign._folder import TOKENIZER, Folder, one_tokenizer
-from multihead.apps.huggingface.foreign._parts import GELUS, layers, or_zeros, renamed, without
+from multihead.apps.huggingface.foreign._parts import GELUS, layers, or_zeros, rename, without
 
 KIND = "bert"
 FILES = (TOKENIZER,)
@@ -62,9 +62,9 @@ def weights(theirs: Mapping[str, Tensor], folder: Folder) -> dict[str, Tensor]:
     ours |= or_zeros(given, "pooler.dense", "encoder.pool", (d, d))
     ours |= or_zeros(given, f"{HEAD}transform.dense", "transform", (d, d))
     ours |= or_zeros(given, "cls.seq_relationship", "follows", (2, d))
-    ours |= renamed(given, {"encoder.norm": "embeddings.LayerNorm"})
+    ours |= rename(given, {"encoder.norm": "embeddings.LayerNorm"})
     for i in layers(given, "encoder.layer."):
-        ours |= renamed(given, PARTS, ours=f"encoder.stack.layers.{i}.", theirs_at=f"encoder.layer.{i}.")
+        ours |= rename(given, PARTS, ours=f"encoder.stack.layers.{i}.", theirs_at=f"encoder.layer.{i}.")
     return ours
 
 

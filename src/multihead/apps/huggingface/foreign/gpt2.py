@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from torch import Tensor
 
 from multihead.apps.huggingface.foreign._folder import TOKENIZER, Folder, one_tokenizer
-from multihead.apps.huggingface.foreign._parts import GELUS, KINDS, layers, renamed, without
+from multihead.apps.huggingface.foreign._parts import GELUS, KINDS, layers, rename, without
 
 KIND = "gpt"
 FILES = (TOKENIZER,)
@@ -43,11 +43,11 @@ def weights(theirs: Mapping[str, Tensor], folder: Folder) -> dict[str, Tensor]:
     """Return our weights by name. Theirs are (in, out), with query, key and value matrices in one."""
     given = without("transformer.", theirs)
     ours = {"embedding.weight": given["wte.weight"], "positions.weight": given["wpe.weight"]}
-    ours |= renamed(given, {"stack.norm": "ln_f"})
+    ours |= rename(given, {"stack.norm": "ln_f"})
     for i in layers(given, "h."):
         here, there = f"stack.layers.{i}.", f"h.{i}."
-        ours |= renamed(given, NORMS, ours=here, theirs_at=there)
-        products = renamed(given, PRODUCTS, ours=here, theirs_at=there)
+        ours |= rename(given, NORMS, ours=here, theirs_at=there)
+        products = rename(given, PRODUCTS, ours=here, theirs_at=there)
         for kind in KINDS:
             three = given[f"{there}attn.c_attn.{kind}"].chunk(3, dim=-1)
             names = [f"{here}self_attention.{name}.{kind}" for name in ("w_q", "w_k", "w_v")]

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from multihead.apps.huggingface.foreign._folder import TOKENIZER, Folder
-from multihead.apps.huggingface.foreign._parts import layers, renamed
+from multihead.apps.huggingface.foreign._parts import layers, rename
 from multihead.errors import UserError
 from multihead.system import disk
 from multihead.text.from_sentencepiece import from_sentencepiece
@@ -99,15 +99,15 @@ def weights(theirs: Mapping[str, Tensor], folder: Folder) -> dict[str, Tensor]:
     for stack, parts in (("encoder", ENCODER), ("decoder", DECODER)):
         for i in layers(theirs, f"model.{stack}.layers."):
             here = f"{stack}.layers.{i}."
-            ours |= renamed(theirs, parts, ours=here, theirs_at=f"model.{here}")
-    ours = {name: ordered(name, weight, order_d) for name, weight in ours.items()}
+            ours |= rename(theirs, parts, ours=here, theirs_at=f"model.{here}")
+    ours = {name: order(name, weight, order_d) for name, weight in ours.items()}
     shared_Vd = shared_Vd[:, order_d]
     ours |= {f"{name}.weight": shared_Vd for name in ("source_embedding", "target_embedding", "output")}
     bias_1V = theirs.get("final_logits_bias", torch.zeros(1, len(shared_Vd)))
     return {**ours, "output_bias": bias_1V[0]}
 
 
-def ordered(name: str, weight: Tensor, order_d: Tensor) -> Tensor:
+def order(name: str, weight: Tensor, order_d: Tensor) -> Tensor:
     """Return a weight with the residual stream in another order."""
     part, kind = name.split(".")[-2:]
     if part in WRITES:

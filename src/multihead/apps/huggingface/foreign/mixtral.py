@@ -36,7 +36,7 @@ def weights(theirs: Mapping[str, Tensor], folder: Folder) -> dict[str, Tensor]:
         stacked = f"layers.{i}.mlp.gate.weight" in given
         block = f"layers.{i}." + ("mlp" if stacked else "block_sparse_moe")
         ours[f"{at}.router.weight"] = given[f"{block}.gate.weight"]
-        found = _stacked(given, block) if stacked else _single(given, block, folder)
+        found = _stack(given, block) if stacked else _single(given, block, folder)
         for number, name, weight in found:
             ours[f"{at}.experts.{number}.{name}.weight"] = weight
     return ours
@@ -48,7 +48,7 @@ def _single(given: Mapping[str, Tensor], block: str, folder: Folder) -> Iterator
             yield number, our, given[f"{block}.experts.{number}.{their}.weight"]
 
 
-def _stacked(given: Mapping[str, Tensor], block: str) -> Iterator[tuple[int, str, Tensor]]:
+def _stack(given: Mapping[str, Tensor], block: str) -> Iterator[tuple[int, str, Tensor]]:
     both, down = given[f"{block}.experts.gate_up_proj"], given[f"{block}.experts.down_proj"]
     for number, (gate_up, w_2) in enumerate(zip(both, down, strict=True)):
         w_g, w_1 = gate_up.chunk(2)

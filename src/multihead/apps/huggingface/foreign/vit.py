@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from multihead.apps.huggingface.foreign._folder import Folder
-from multihead.apps.huggingface.foreign._parts import layers, or_zeros, renamed, without
+from multihead.apps.huggingface.foreign._parts import layers, or_zeros, rename, without
 from multihead.text.tokenizer import Tokenizer
 
 KIND = "vit"
@@ -91,10 +91,10 @@ def weights(theirs: Mapping[str, Tensor], folder: Folder) -> dict[str, Tensor]:
         "positions.weight": table_Pd[1:],
     }
     ours |= _patches(given[f"{PATCHES}.weight"], given[f"{PATCHES}.bias"], folder)
-    ours |= renamed(given, {"encoder.norm": "layernorm"})
+    ours |= rename(given, {"encoder.norm": "layernorm"})
     ours |= or_zeros(given, CLASSIFIER, "classifier", (len(class_names(folder.config)), d))
     for i in layers(given, "encoder.layer."):
-        ours |= renamed(given, PARTS, ours=f"encoder.layers.{i}.", theirs_at=f"encoder.layer.{i}.")
+        ours |= rename(given, PARTS, ours=f"encoder.layers.{i}.", theirs_at=f"encoder.layer.{i}.")
     return ours
 
 

@@ -2,7 +2,7 @@
 
 from multihead.apps.studies.sweep.headlines import scores
 from multihead.apps.studies.sweep.page import to_html
-from multihead.apps.studies.sweep.plan import Member, Plot, Sweep, read
+from multihead.apps.studies.sweep.plan import Member, Plot, Sweep, read_sweep
 from multihead.apps.studies.sweep.plot import draw
 from multihead.apps.studies.sweep.running import MemberRow, SweepObserver, members_named, run_sweep
 from multihead.apps.studies.sweep.table import agreement, to_csv
@@ -16,7 +16,7 @@ __all__ = [
     "agreement",
     "draw",
     "members_named",
-    "read",
+    "read_sweep",
     "run_sweep",
     "scores",
     "to_csv",

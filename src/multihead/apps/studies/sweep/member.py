@@ -16,7 +16,7 @@ from torch import nn
 
 from multihead import recipe as recipes
 from multihead.data.hashes import file_sha256
-from multihead.data.images.listing import Listing, listed
+from multihead.data.images.listing import Listing, list_images
 from multihead.errors import UserError
 from multihead.recipe import Recipe, recipe_hash
 from multihead.recipe.settings import Settings
@@ -79,7 +79,9 @@ def run_member(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:
 
 
 def _picture_tests(data: Any) -> dict[str, Listing]:
-    return {name: listed(files, Path(data.dir), f"data.tests.{name}") for name, files in data.tests.items()}
+    return {
+        name: list_images(files, Path(data.dir), f"data.tests.{name}") for name, files in data.tests.items()
+    }
 
 
 def _identity(recipe: Recipe[Settings]) -> str:

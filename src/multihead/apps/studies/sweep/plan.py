@@ -109,7 +109,7 @@ class Sweep:
     lengths: tuple[int, ...] = ()
 
 
-def read(name_or_path: str, overrides: Mapping[str, object] | None = None, only: str = "*") -> Sweep:
+def read_sweep(name_or_path: str, overrides: Mapping[str, object] | None = None, only: str = "*") -> Sweep:
     """Return a built-in sweep, or the sweep in a TOML file, with all its recipes checked.
 
     Args:
@@ -233,7 +233,7 @@ def _plot(given: Mapping[str, Any], members: tuple[Member, ...], path: str) -> P
 def _model(kind: str, path: Path, place: str) -> str:
     """Return the name of a model; the path of a Python file is relative to the sweep's folder."""
     try:
-        return model_kinds.named(kind, path.parent)
+        return model_kinds.name_kind(kind, path.parent)
     except UserError as error:
         raise UserError(f"{error.place}: {error.fact}", place=place, remedy=error.remedy) from None
 

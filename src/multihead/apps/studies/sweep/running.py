@@ -88,7 +88,7 @@ def run_sweep(
                         process.send_signal(signal.SIGINT)
                 while waiting and len(running) < jobs:
                     member = waiting.popleft()
-                    running[member.name] = _started(member, folder, jobs)
+                    running[member.name] = _start(member, folder, jobs)
                     rows[member.name] = MemberRow(member, "running")
                     observer.on_change(rows[member.name], [*rows.values()])
                 for name in [name for name, process in running.items() if process.poll() is not None]:
@@ -113,7 +113,7 @@ def _before(member: Member, folder: Path) -> MemberRow:
     return MemberRow(member, "waiting") if result is None else MemberRow(member, "done", result)
 
 
-def _started(member: Member, folder: Path, jobs: int) -> "subprocess.Popen[bytes]":
+def _start(member: Member, folder: Path, jobs: int) -> "subprocess.Popen[bytes]":
     recipe = member.recipe
     if jobs > 1 and not recipe.training.threads:
         threads = max(1, usable_cores() // jobs)

@@ -41,7 +41,7 @@ def word_weights(
     """
     source, target = translator.source_tokenizer, translator.target_tokenizer
     sources = source.encode_batch([line.text for line in lines])
-    marked = [_marked(text, line) for line, text in zip(lines, texts, strict=True)]
+    marked = [_mark(text, line) for line, text in zip(lines, texts, strict=True)]
     targets = target.encode_batch(marked)
     if any(translator.too_long(*pair) for pair in zip(sources, targets, strict=True)):
         return [None] * len(lines)
@@ -59,12 +59,12 @@ def word_weights(
         rows = _spans(text, [originals.get(word.text, word.text) for word in aligned.target])
         columns = _spans(line.unit.text, [originals.get(word.text, word.text) for word in aligned.source])
         weights = Weights(aligned.matrix_TS.astype(np.float64), rows, columns)
-        weights = _informed(weights, text, line.unit.text, lexicon)
-        found.append(_sharpened(weights, text, line.unit.text))
+        weights = _inform(weights, text, line.unit.text, lexicon)
+        found.append(_sharpen(weights, text, line.unit.text))
     return found
 
 
-def _informed(weights: Weights, text: str, sentence: str, lexicon: Lexicon) -> Weights:
+def _inform(weights: Weights, text: str, sentence: str, lexicon: Lexicon) -> Weights:
     """Multiply each weight by how well its words translate each other."""
     known_TS = np.array(
         [
@@ -77,7 +77,7 @@ def _informed(weights: Weights, text: str, sentence: str, lexicon: Lexicon) -> W
     return weights._replace(matrix_TS=matrix_TS / np.where(totals_T > 0, totals_T, 1))
 
 
-def _sharpened(weights: Weights, text: str, sentence: str) -> Weights:
+def _sharpen(weights: Weights, text: str, sentence: str) -> Weights:
     """Let target words compete for source words, and punctuation match punctuation alone.
 
     An article attends most to its noun, but the noun's translation does so more. So each weight is multiplied
@@ -98,19 +98,19 @@ def _is_word(text: str) -> bool:
     return any(map(str.isalnum, text))
 
 
-def _marked(text: str, line: SearchedLine) -> str:
+def _mark(text: str, line: SearchedLine) -> str:
     """Return a finished translation as it is spelled for the model."""
     if not line.symbols:
         return text
     parts, end = [], 0
-    for start, entry in sorted(_found(text, line)):
+    for start, entry in sorted(_find(text, line)):
         if start >= end:
             parts += [symbols.escape(text[end:start]), entry[0]]
             end = start + len(entry[1])
     return "".join([*parts, symbols.escape(text[end:])])
 
 
-def _found(text: str, line: SearchedLine) -> list[tuple[int, tuple[str, str]]]:
+def _find(text: str, line: SearchedLine) -> list[tuple[int, tuple[str, str]]]:
     places: list[tuple[int, tuple[str, str]]] = []
     ends: dict[str, int] = {}
     for symbol, span in line.table.entries:

@@ -44,7 +44,7 @@ def batch_by_length(lines: Iterable[SourceLine], max_tokens: int) -> list[list[S
     return batches
 
 
-def padded(lines: Sequence[SourceLine], *, pad_id: int, eos_id: int) -> tuple[Array, Array]:
+def pad_lines(lines: Sequence[SourceLine], *, pad_id: int, eos_id: int) -> tuple[Array, Array]:
     """Return the lines' ids, each followed by the end symbol and padded, (B, S), and their lengths, (B,)."""
     lengths_B = np.array([len(line.tokens) + 1 for line in lines])
     ids_BS = np.full((len(lines), int(lengths_B.max())), pad_id)

@@ -154,7 +154,7 @@ class LineTranslator(ABC):
         directed.source_tokenizer = TaggedTokenizer(base, asked.symbols)
         return directed
 
-    def directed(self) -> Self:
+    def with_direction(self) -> Self:
         """Return this translator if it has a direction or needs none, else the one for its only direction."""
         return self if self.directions is None or self.asked is not None else self.toward()
 
@@ -194,7 +194,7 @@ class LineTranslator(ABC):
                 ``toward``.
         """
         named = to is not None or source is not None or bool(tags)
-        directed = self.toward(to, source, tags, zero_shot=zero_shot) if named else self.directed()
+        directed = self.toward(to, source, tags, zero_shot=zero_shot) if named else self.with_direction()
         if named and directed.asked is not None and directed.asked.zero_shot:
             fact = f"the model was never trained to translate from {directed.asked.source}"
             warnings.warn(f"zero-shot: {fact} to {directed.asked.target}", stacklevel=2)

@@ -26,7 +26,7 @@ from multihead.search.plain import BeamRequest, LengthLimits, check_n_best
 from multihead.system import native_library
 from multihead.system.imports import is_installed, require
 from multihead.system.native_library import Array, Format
-from multihead.tasks.translation.lines.batching import SourceLine, padded
+from multihead.tasks.translation.lines.batching import SourceLine, pad_lines
 from multihead.tasks.translation.lines.directions import Directions
 from multihead.tasks.translation.lines.line_translator import LineTranslator
 
@@ -93,7 +93,7 @@ class NativeTranslator(LineTranslator):
 
     def prepare(self, settings: SearchSettings, *, begun: bool, phrases: bool) -> None:
         """Load the models if the kernels do not run such a search; see ``LineTranslator``."""
-        native = _stepped(settings) if phrases else _plain(settings)
+        native = _is_stepped(settings) if phrases else _plain(settings)
         if (begun or not native) and is_installed("torch"):
             self.with_models()
 
@@ -103,10 +103,10 @@ class NativeTranslator(LineTranslator):
         """Search by the native kernels, or by PyTorch; see ``LineTranslator``."""
         forced = any(line.prefix for line in batch)
         phrases = any(line.phrases for line in batch)
-        if forced or not (_stepped(settings) if phrases else _plain(settings)):
+        if forced or not (_is_stepped(settings) if phrases else _plain(settings)):
             return self._by_pytorch(batch, settings, numbers)
         source, target = self.source_tokenizer, self.target_tokenizer
-        ids_BS, lengths_B = padded(batch, pad_id=source.pad_id, eos_id=source.eos_id)
+        ids_BS, lengths_B = pad_lines(batch, pad_id=source.pad_id, eos_id=source.eos_id)
         capacity = None if self.limit is None else self.limit - 1
         limits = LengthLimits(settings.max_extra, settings.max_length, settings.min_length, capacity)
         longest_B = limits.longest(lengths_B)
@@ -163,7 +163,7 @@ class NativeTranslator(LineTranslator):
                 self._attention.append(SourceAttention(self.record.model(), self._model))
         source, target = self.source_tokenizer, self.target_tokenizer
         lines = [SourceLine("", list(ids), (), index) for index, ids in enumerate(sources)]
-        ids_BS, lengths_B = padded(lines, pad_id=source.pad_id, eos_id=source.eos_id)
+        ids_BS, lengths_B = pad_lines(lines, pad_id=source.pad_id, eos_id=source.eos_id)
         return records(self._attention[0](ids_BS, lengths_B, [[target.bos_id, *ids] for ids in targets]))
 
 
@@ -185,7 +185,7 @@ def records(weights: Sequence[Sequence[Array]]) -> list[AttentionRecord]:
     return found
 
 
-def _stepped(settings: SearchSettings) -> bool:
+def _is_stepped(settings: SearchSettings) -> bool:
     """Return True for a search for phrases that the native kernels run step by step."""
     return not settings.no_repeat_ngram
 

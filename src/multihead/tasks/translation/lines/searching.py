@@ -18,7 +18,7 @@ from multihead.search.phrases import Phrase, phrase_beam
 from multihead.search.request import LengthLimits
 from multihead.search.sampling import sample
 from multihead.search.stepper import Stepper
-from multihead.tasks.translation.lines.batching import SourceLine, padded
+from multihead.tasks.translation.lines.batching import SourceLine, pad_lines
 from multihead.text.tokenizer import Tokenizer
 
 
@@ -104,5 +104,5 @@ def _method(settings: SearchSettings, numbers: Sequence[int]) -> Callable[..., l
 
 def collate_sources(lines: Sequence[SourceLine], *, pad_id: int, eos_id: int) -> Source:
     """Return the lines as one padded batch, each line followed by the end symbol."""
-    ids_BS, lengths_B = padded(lines, pad_id=pad_id, eos_id=eos_id)
+    ids_BS, lengths_B = pad_lines(lines, pad_id=pad_id, eos_id=eos_id)
     return Source(torch.from_numpy(ids_BS), torch.from_numpy(lengths_B))

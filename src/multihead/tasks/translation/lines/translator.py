@@ -167,7 +167,7 @@ class Translator(LineTranslator):
         Raises:
             UserError: a multilingual model without a chosen direction; see ``toward``.
         """
-        if (directed := self.directed()) is not self:
+        if (directed := self.with_direction()) is not self:
             return directed.score(pairs, batch_tokens=batch_tokens, progress=progress)
         for latest in self._steppers:
             latest.compare()

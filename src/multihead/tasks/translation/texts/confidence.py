@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from multihead.system.json_file import stored
+from multihead.system.json_file import read_json
 
 NAME = "confidence.json"
 FORMAT = 1
@@ -77,7 +77,7 @@ class Calibration:
             UserError: the file is damaged.
         """
         remedy = "Remove it, or make it again: multihead evaluate RUN --calibrate."
-        return stored(Path(folder) / NAME, cls._of, remedy) or cls()
+        return read_json(Path(folder) / NAME, cls._of, remedy) or cls()
 
     @classmethod
     def _of(cls, content: Mapping[str, Any]) -> Self:

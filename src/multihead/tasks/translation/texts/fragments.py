@@ -50,7 +50,7 @@ def fragments(found: SearchedLine) -> list[SentenceFragment]:
     ]
 
 
-def joined(parts: Sequence[SentenceFragment], translations: Sequence[str], language: str) -> str:
+def join(parts: Sequence[SentenceFragment], translations: Sequence[str], language: str) -> str:
     """Join translated fragments, one translation for each fragment that is not set as it is.
 
     A fragment in the middle of a sentence keeps neither a full stop nor a capital that only its translation

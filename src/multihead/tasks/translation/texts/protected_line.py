@@ -104,11 +104,11 @@ class SearchedLine:
         spans = [*(span for _, span in self.table.entries), *self.table.left]
         return not has_letters(self.unit.text, [(span.start, span.end) for span in spans])
 
-    def received(self, output: str, glossary: Glossary | None, language: str) -> Carried:
+    def receive(self, output: str, glossary: Glossary | None, language: str) -> Carried:
         """Return an output of search with placeholders in their places."""
         marked = output if self.symbols else symbols.escape(output)
         if self.capitals:
-            marked = _mapped(marked, str.upper)
+            marked = _map(marked, str.upper)
         restored, report = restore(_agreeing(marked, self.table, language), self.table)
         restored = _with_particles(restored, self.matches, language)
         if self.bare and _LETTER.search(self.unit.text[-1]):
@@ -119,7 +119,7 @@ class SearchedLine:
             doubled = _doubled(self.table, restored)
         return Carried(restored, report.lost, doubled, tuple(missing))
 
-    def substituted(self, known: frozenset[str]) -> "SearchedLine | None":
+    def substitute(self, known: frozenset[str]) -> "SearchedLine | None":
         """Return the line with a placeholder for each term, which stands for its translation.
 
         Returns:
@@ -145,7 +145,7 @@ class SearchedLine:
         text = _respelt(text, self.words)[0] if self.words else text
         return replace(self, text=text, table=PlaceholderTable(tuple(entries), self.table.left))
 
-    def checked(self, text: str, glossary: Glossary | None) -> Carried:
+    def check(self, text: str, glossary: Glossary | None) -> Carried:
         """Return a finished translation, without symbols, with what it lacks."""
         spans = (*(span for _, span in self.table.entries), *self.table.left)
         report = restore(symbols.escape(text), PlaceholderTable((), spans)).report
@@ -220,13 +220,13 @@ def _respelt(marked: str, words: WordSpelling) -> tuple[str, tuple[tuple[str, st
             done.append(symbols.escape(part))
         else:
             text = words.casing.usual(part, first=not done) if words.recased else part
-            text, found = words.spelling.corrected(text, first=not done)
+            text, found = words.spelling.correct_words(text, first=not done)
             done.append(symbols.escape(text))
             read += found
     return "".join(done), read
 
 
-def _mapped(marked: str, change: Callable[[str], str]) -> str:
+def _map(marked: str, change: Callable[[str], str]) -> str:
     """Return marked text with a function applied to what is not a symbol."""
     return "".join(
         part if is_symbol else symbols.escape(change(part)) for part, is_symbol in symbols.split(marked)

@@ -9,7 +9,7 @@ from multihead.search.phrase import Phrase
 from multihead.tasks.translation.texts.protected_line import SearchedLine
 from multihead.text import symbols
 from multihead.text.symbols import SPACE
-from multihead.text.term_matching import bounded
+from multihead.text.term_matching import is_bounded
 from multihead.text.terms import Term
 from multihead.text.tokenizer import Tokenizer
 
@@ -71,7 +71,7 @@ def _follows(tokenizer: Tokenizer, last: str) -> NDArray[np.bool_]:
     starts = tokenizer.word_starts.tolist()
     return np.array(
         [
-            start or piece.startswith((SPACE, "<0x")) or not piece or bounded(last + piece, 0, 1)
+            start or piece.startswith((SPACE, "<0x")) or not piece or is_bounded(last + piece, 0, 1)
             for piece, start in zip(pieces, starts, strict=True)
         ],
         dtype=bool,

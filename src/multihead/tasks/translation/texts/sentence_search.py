@@ -10,7 +10,7 @@ from multihead.system.progress import OnCount
 from multihead.tasks.translation.lines.line_translator import LineTranslator
 from multihead.tasks.translation.lines.translation import Output, Translation
 from multihead.tasks.translation.texts.confidence import LOW, Calibration
-from multihead.tasks.translation.texts.fragments import fragments, joined
+from multihead.tasks.translation.texts.fragments import fragments, join
 from multihead.tasks.translation.texts.protected_line import Carried, SearchedLine
 from multihead.tasks.translation.texts.repetition import loops
 from multihead.tasks.translation.texts.requirements import required
@@ -77,7 +77,7 @@ class SentenceSearch:
         glossary: Glossary | None,
     ) -> None:
         self._plain, self._known = translator, frozenset(known)
-        self.translator = marked(translator) if known else translator
+        self.translator = marked_translator(translator) if known else translator
         self._calibration, self._language = calibration, language
         self._settings, self._glossary = settings, glossary
 
@@ -89,8 +89,8 @@ class SentenceSearch:
         chosen = [number for number, line in enumerate(lines) if not line.copied]
         places = self._distinct(lines, chosen)
         firsts = [group[0] for group in places]
-        first = self._searched([lines[number] for number in firsts], self._settings, progress, first_number)
-        mended = self._mended([lines[number] for number in firsts], first)
+        first = self._run_search([lines[number] for number in firsts], self._settings, progress, first_number)
+        mended = self._mend([lines[number] for number in firsts], first)
         for group, one in zip(places, mended, strict=True):
             for number in group:
                 found[number] = one
@@ -105,7 +105,7 @@ class SentenceSearch:
             groups.setdefault(lines[number].unit.text, []).append(number)
         return list(groups.values())
 
-    def _searched(
+    def _run_search(
         self,
         lines: Sequence[SearchedLine],
         settings: SearchSettings,
@@ -119,15 +119,15 @@ class SentenceSearch:
         )
         sources = self.translator.source_tokenizer.encode_batch(texts)
         return [
-            self._chosen(line, source, one)
+            self._choose(line, source, one)
             for line, source, one in zip(lines, sources, translations, strict=True)
         ]
 
-    def _chosen(self, line: SearchedLine, source: Sequence[int], translation: Translation) -> _Found:
+    def _choose(self, line: SearchedLine, source: Sequence[int], translation: Translation) -> _Found:
         """Return the first hypothesis that lacks nothing and does not loop, else the first of all."""
         outputs = [self._received(line, source, output) for output in translation.hypotheses]
         if not outputs:
-            lost = line.received("", self._glossary, self._language)
+            lost = line.receive("", self._glossary, self._language)
             return _Found(lost._replace(text=line.unit.text), -float("inf"), note=translation.note)
         good = [output for output in outputs if output.good]
         best = good[0] if good else outputs[0]
@@ -137,26 +137,26 @@ class SentenceSearch:
         )
 
     def _received(self, line: SearchedLine, source: Sequence[int], output: Output) -> _Found:
-        carried = line.received(output.text, self._glossary, self._language)
+        carried = line.receive(output.text, self._glossary, self._language)
         mean = output.log_probability / (len(output.tokens) + 1)
         unknown = self.translator.source_tokenizer.unk_id
         known = 1 - source.count(unknown) / len(source)
         return _Found(carried, mean / max(known, 0.1), loops(output.tokens, source))
 
-    def _mended(self, lines: Sequence[SearchedLine], found: list[_Found]) -> list[_Found]:
+    def _mend(self, lines: Sequence[SearchedLine], found: list[_Found]) -> list[_Found]:
         """Search again what loops or lacks something; translate in parts what still lacks something."""
         found = list(found)
         again = [number for number, one in enumerate(found) if one.looping]
         if again:
             settings = self._settings.model_copy(update={"no_repeat_ngram": NO_REPEAT})
-            retried = self._searched([lines[number] for number in again], settings)
+            retried = self._run_search([lines[number] for number in again], settings)
             for number, one in zip(again, retried, strict=True):
                 if not one.looping:
                     found[number] = one
         self._substitute(lines, found)
         lacking = [number for number, one in enumerate(found) if not one.carried.whole]
         if lacking:
-            forced = self._forced([lines[number] for number in lacking])
+            forced = self._force([lines[number] for number in lacking])
             for number, other in zip(lacking, forced, strict=True):
                 if other is not None and other.good:
                     # What is forced is improbable in itself, such as an address spelled by characters.
@@ -174,17 +174,17 @@ class SentenceSearch:
         pairs = [
             (number, line)
             for number, one in enumerate(found)
-            if one.carried.missing and (line := lines[number].substituted(self._known))
+            if one.carried.missing and (line := lines[number].substitute(self._known))
         ]
         if not pairs:
             return
         for (number, _), one in zip(
-            pairs, self._searched([line for _, line in pairs], self._settings), strict=True
+            pairs, self._run_search([line for _, line in pairs], self._settings), strict=True
         ):
             if one.good:
                 found[number] = replace(one, alternatives=())
 
-    def _forced(self, lines: Sequence[SearchedLine]) -> list[_Found | None]:
+    def _force(self, lines: Sequence[SearchedLine]) -> list[_Found | None]:
         """Search for outputs that contain all that is required; None where that cannot be asked for."""
         tokenizer = self.translator.target_tokenizer
         phrases = [required(line, tokenizer) for line in lines]
@@ -194,7 +194,7 @@ class SentenceSearch:
             update={"method": "beam", "no_repeat_ngram": 0, "n_best": self._settings.beam_size}
         )
         found: list[_Found | None] = [None] * len(lines)
-        searched = self._searched(
+        searched = self._run_search(
             [lines[number] for number in chosen],
             settings,
             phrases=[phrases[number] or () for number in chosen],
@@ -215,7 +215,7 @@ class SentenceSearch:
         for line, one, parts in zip(lines, lacking, split, strict=True):
             outputs = [next(rest) for part in parts if part.set_as is None]
             translated = [symbols.unescape(output.text) if marks else output.text for output in outputs]
-            carried = line.checked(joined(parts, translated, self._language), self._glossary)
+            carried = line.check(join(parts, translated, self._language), self._glossary)
             best = [output.hypotheses[0] for output in outputs if output.hypotheses]
             tokens = sum(len(output.tokens) + 1 for output in best)
             mean = sum(output.log_probability for output in best) / tokens if tokens else 0.0
@@ -261,12 +261,12 @@ class SentenceSearch:
     def _terms(self, line: SearchedLine, text: str) -> tuple[PlacedTerm, ...]:
         if not self._glossary or not line.matches:
             return ()
-        places = self._glossary.placed(line.matches, text)
+        places = self._glossary.term_places(line.matches, text)
         pairs = zip(line.matches, places, strict=True)
         return tuple(PlacedTerm((match.start, match.end), place) for match, place in pairs if place)
 
 
-def marked(translator: LineTranslator) -> LineTranslator:
+def marked_translator(translator: LineTranslator) -> LineTranslator:
     """Return a translator of marked text, with the same models."""
     made = copy.copy(translator)
     made.source_tokenizer = MarkedView(translator.source_tokenizer)

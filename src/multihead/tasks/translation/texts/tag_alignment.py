@@ -63,7 +63,7 @@ def as_wholes(sentence: str, text: str) -> Weights:
     return Weights(np.ones((1, 1)), [Span(0, len(text))], [Span(0, len(sentence))])
 
 
-def merged(weights: Weights, zones: Sequence[Span]) -> Weights:
+def merge(weights: Weights, zones: Sequence[Span]) -> Weights:
     """Return weights in which the words of each zone of the translation are one word."""
     rows: list[Span] = []
     groups: list[list[int]] = []

@@ -15,7 +15,7 @@ from multihead.tasks.translation.texts.tag_alignment import (
     Floats,
     Weights,
     as_wholes,
-    merged,
+    merge,
     proportional,
     zones,
 )
@@ -29,7 +29,7 @@ SHARE = 0.55
 """Share of its attention that a word inside a pair of tags gives to the words inside the source's pair."""
 
 
-def placed(
+def place_tags(
     lines: Sequence[SearchedLine], texts: Sequence[str], translator: LineTranslator, lexicon: Lexicon
 ) -> list[Markup]:
     """Return each translation with the tags of its line.
@@ -51,7 +51,7 @@ def placed(
         for number, weight in zip(group, weights, strict=True):
             line, text = lines[number], texts[number]
             weight = weight or proportional(line.unit.text, text)
-            found[number] = with_tags(line.unit, text, merged(weight, zones(text, line)))
+            found[number] = with_tags(line.unit, text, merge(weight, zones(text, line)))
     return found
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from multihead.text.markup import Kind, Markup, Piece, Tag, nested
+from multihead.text.markup import Kind, Markup, Piece, Tag, nest
 from multihead.text.placeholders import FoundTag, find_tags, partners
-from multihead.text.segmentation import adapted, split
+from multihead.text.segmentation import adapt, split
 
 OWN = "text:"
 """Beginning of the ids of tags that were text, such as ``<b>`` in a JSON string."""
@@ -48,7 +48,7 @@ class SentenceUnit:
 
 @dataclass(frozen=True)
 class TextLayout:
-    """A text as units and what stands between them: ``rendered`` of the units' own texts is the text.
+    """A text as units and what stands between them: ``render`` of the units' own texts is the text.
 
     Attributes:
         source: the text, with tags for markup in it.
@@ -60,7 +60,7 @@ class TextLayout:
     units: tuple[SentenceUnit, ...]
     gaps: tuple[tuple[Piece, ...], ...]
 
-    def rendered(self, translations: Sequence[Markup], language: str = "") -> Markup:
+    def render(self, translations: Sequence[Markup], language: str = "") -> Markup:
         """Return the text with translations in the places of its units; tags are nested as in the source.
 
         Args:
@@ -71,9 +71,9 @@ class TextLayout:
         for number, markup in enumerate(translations, start=1):
             gap = self.gaps[number]
             pieces += markup.pieces
-            pieces += gap if number == len(self.units) else _adapted(gap, language)
+            pieces += gap if number == len(self.units) else _adapt(gap, language)
         # Tags are nested in each unit; a pair over several may still cross another one.
-        return restored(nested(Markup.of(*pieces)))
+        return restore(nest(Markup.of(*pieces)))
 
 
 def laid_out(text: Markup, language: str = "", *, sentences: bool = True) -> TextLayout:
@@ -85,9 +85,9 @@ def laid_out(text: Markup, language: str = "", *, sentences: bool = True) -> Tex
         sentences: False: a line is one unit.
     """
     source = with_tags(text)
-    plain, tags = _flattened(source)
+    plain, tags = _flatten(source)
     spans = _sentences(plain, language) if sentences else _lines(plain)
-    inner, outer = _assigned(tags, spans)
+    inner, outer = _assign(tags, spans)
     units = [
         SentenceUnit(
             plain[start:end], tuple(PlacedTag(max(0, t.offset - start), t.tag, t.width) for t in inside)
@@ -100,20 +100,20 @@ def laid_out(text: Markup, language: str = "", *, sentences: bool = True) -> Tex
 
 
 def with_tags(text: Markup) -> Markup:
-    """Return markup in which what its plain parts spell as tags are tags too; see ``restored``."""
+    """Return markup in which what its plain parts spell as tags are tags too; see ``restore``."""
     if not any(isinstance(piece, str) and "<" in piece for piece in text.pieces):
         return text
     pieces: list[Piece | _SpelledTag] = []
     for piece in text.pieces:
         pieces += _spelled_tags(piece) if isinstance(piece, str) else [piece]
     spelled = [piece for piece in pieces if isinstance(piece, _SpelledTag)]
-    tags = iter(_paired(spelled))
+    tags = iter(_pair(spelled))
     found = Markup.of(*(next(tags) if isinstance(piece, _SpelledTag) else piece for piece in pieces))
     # A pair of the text around half a pair of the document cannot be kept together.
     return found if _nests(found) else text
 
 
-def restored(text: Markup) -> Markup:
+def restore(text: Markup) -> Markup:
     """Return markup with the tags that were text as text again."""
     return Markup.of(
         *(
@@ -141,7 +141,7 @@ def _spelled_tags(text: str) -> list[Piece | _SpelledTag]:
     return [*pieces, text[end:]]
 
 
-def _paired(spelled: Sequence[_SpelledTag]) -> list[Tag]:
+def _pair(spelled: Sequence[_SpelledTag]) -> list[Tag]:
     """Return spelled tags with the ids of pairs and single tags; what has no partner is single."""
     closing = partners((tag.name, tag.closing) if not tag.alone else None for tag, _ in spelled)
     opening = {end: start for start, end in closing.items()}
@@ -163,7 +163,7 @@ def _nests(text: Markup) -> bool:
     return not opened
 
 
-def _flattened(text: Markup) -> tuple[str, list[PlacedTag]]:
+def _flatten(text: Markup) -> tuple[str, list[PlacedTag]]:
     """Return plain text, in which some tags have a text of their own, and the tags with their offsets."""
     parts: list[str] = []
     tags: list[PlacedTag] = []
@@ -198,7 +198,7 @@ def _lines(plain: str) -> list[Span]:
     return spans
 
 
-def _assigned(
+def _assign(
     tags: Sequence[PlacedTag], spans: Sequence[Span]
 ) -> tuple[list[list[PlacedTag]], list[list[PlacedTag]]]:
     """Return the tags inside each sentence, and those in each gap, of which there is one more."""
@@ -241,10 +241,10 @@ def _gap(plain: str, start: int, end: int, tags: Sequence[PlacedTag]) -> tuple[P
     return Markup.of(*pieces, plain[start:end]).pieces
 
 
-def _adapted(gap: Sequence[Piece], language: str) -> list[Piece]:
+def _adapt(gap: Sequence[Piece], language: str) -> list[Piece]:
     """Return what stands between two sentences with the white space that their language has."""
     space = "".join(piece for piece in gap if isinstance(piece, str))
-    wanted = adapted(space, language)
+    wanted = adapt(space, language)
     breaks = any(isinstance(piece, Tag) and piece.text.isspace() for piece in gap)
     if wanted == space or breaks:
         return list(gap)

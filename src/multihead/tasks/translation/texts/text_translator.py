@@ -17,7 +17,7 @@ from multihead.tasks.translation.lines.line_translator import LineTranslator
 from multihead.tasks.translation.texts.confidence import Calibration
 from multihead.tasks.translation.texts.protected_line import WordSpelling, line
 from multihead.tasks.translation.texts.sentence_search import SentenceSearch
-from multihead.tasks.translation.texts.tag_placement import placed
+from multihead.tasks.translation.texts.tag_placement import place_tags
 from multihead.tasks.translation.texts.text_layout import TextLayout, laid_out
 from multihead.tasks.translation.texts.text_results import SentenceTranslation, TextTranslation
 from multihead.text.casing import Casing
@@ -166,13 +166,13 @@ class TextTranslator:
         layouts = [laid_out(text, self.source_language, sentences=sentences) for text in texts]
         spelt = WordSpelling(self.casing, self.spelling)
         lines = [
-            replace(line(unit, self._carried, glossary, spelt, self.changed), bare=bare)
+            replace(line(unit, self._symbols_in_use, glossary, spelt, self.changed), bare=bare)
             for layout in layouts
             for unit in layout.units
         ]
         search = SentenceSearch(
             self.translator,
-            known=self._carried,
+            known=self._symbols_in_use,
             calibration=self.calibration,
             language=self.target_language,
             settings=settings or self.translator.settings,
@@ -181,14 +181,14 @@ class TextTranslator:
         found = iter(search(lines, progress, first_number))
         results = [[next(found) for _ in layout.units] for layout in layouts]
         translated = [one.text for result in results for one in result]
-        places = iter(placed(lines, translated, search.translator, self.lexicon))
+        places = iter(place_tags(lines, translated, search.translator, self.lexicon))
         return [
             self._result(text, layout, [next(places) for _ in layout.units], result)
             for text, layout, result in zip(texts, layouts, results, strict=True)
         ]
 
     @property
-    def _carried(self) -> frozenset[str]:
+    def _symbols_in_use(self) -> frozenset[str]:
         """The symbols in use: none where placeholders are not known."""
         return self.known if self.known.intersection(PLACEHOLDERS) else frozenset()
 
@@ -201,11 +201,11 @@ class TextTranslator:
     ) -> TextTranslation:
         count = max((len(sentence.alternatives) for sentence in sentences), default=0)
         ranked = (
-            [_ranked(markup, sentence, rank) for markup, sentence in zip(markups, sentences, strict=True)]
+            [_rank(markup, sentence, rank) for markup, sentence in zip(markups, sentences, strict=True)]
             for rank in range(count)
         )
-        best = layout.rendered(markups, self.target_language)
-        others = dict.fromkeys(layout.rendered(other, self.target_language).text for other in ranked)
+        best = layout.render(markups, self.target_language)
+        others = dict.fromkeys(layout.render(other, self.target_language).text for other in ranked)
         alternatives = tuple(other for other in others if other != best.text)
         return TextTranslation(text.text, best, alternatives, tuple(sentences))
 
@@ -220,7 +220,7 @@ def _facts(folder: str | Path) -> tuple[frozenset[str], tuple[str, str], frozens
     return frozenset(opened.trained_symbols), languages, frozenset(opened.changed_kinds)
 
 
-def _ranked(markup: Markup, sentence: SentenceTranslation, rank: int) -> Markup:
+def _rank(markup: Markup, sentence: SentenceTranslation, rank: int) -> Markup:
     """Return the alternative of a sentence at this rank, or the last it has; its tags are left out."""
     if not sentence.alternatives:
         return markup
