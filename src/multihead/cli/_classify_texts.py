@@ -4,23 +4,18 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 
 from multihead.cli import _console
 from multihead.cli._confusion import as_json, show
 from multihead.errors import UserError
 from multihead.run import Run
-from multihead.tasks.classification import same_words
-from multihead.tasks.classification.settings import DataSettings
-from multihead.tasks.classification.text_classifier import Text, TextClassifier, TextPrediction, TextScores
-from multihead.tasks.masked.texts import examples
+from multihead.tasks.classification.evaluation import measure, sets_of
+from multihead.tasks.classification.text_classifier import Text, TextClassifier, TextPrediction
 from multihead.text.corpus import read_lines
 from multihead.text.tables import Example
 
 CHUNK = 1024
 """Lines classified together."""
-GENERATED = "generated"
-"""Name of the generated test set."""
 
 
 def run(
@@ -58,26 +53,6 @@ def run(
             print(_as_json(text, prediction) if json_ else _line(prediction, max(1, top)))
         sys.stdout.flush()
     return 0
-
-
-def sets_of(data: DataSettings, labelled: Sequence[str], *, tests: bool) -> dict[str, Iterator[Example]]:
-    """Return the examples of each set: named files, the recipe's test sets, and the generated one."""
-    found = {}
-    if tests:
-        found = {name: examples(data, files) for name, files in data.tests.items()}
-        if data.generate:
-            found[GENERATED] = same_words.test_pairs(data)
-    if labelled:
-        found[labelled[0]] = examples(data, [str(Path(file).absolute()) for file in labelled])
-    return found
-
-
-def measure(
-    folder: str, classifier: TextClassifier, sets: Mapping[str, Iterator[Example]]
-) -> dict[str, TextScores]:
-    """Return the scores on each set of examples."""
-    labels = Run.open(folder).environment["data"].get("labels", [])
-    return {name: classifier.measure(chosen, labels) for name, chosen in sets.items()}
 
 
 def _measure(

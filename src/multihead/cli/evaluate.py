@@ -109,8 +109,8 @@ def main(arguments: Sequence[str]) -> int:
     if len(found_tasks) > 1:
         fact = f"models for {' and '.join(tasks.get_task(name).work for name in found_tasks)}"
         raise UserError(fact, place=", ".join(options.runs), remedy="Evaluate each by a command of its own.")
-    if (task := found_tasks[0]) in _evaluate_tasks.TASKS:
-        return _evaluate_other(options, given, task)
+    if tasks.get_task(found_tasks[0]).evaluate:
+        return _evaluate_other(options, given, found_tasks[0])
     _refuse_without_effect(options, given)
     sets: list[TestSet] = []
     found: dict[str, list[Evaluation]] = {}

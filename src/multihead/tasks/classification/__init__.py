@@ -8,6 +8,7 @@ TASK = Task(
     settings="multihead.tasks.classification.settings:SECTIONS",
     setup="multihead.tasks.classification.data:setup",
     load="multihead.tasks.classification.loaded:LoadedTextClassifier.load",
+    evaluate="multihead.tasks.classification.evaluation:evaluate",
     inspect="multihead.tasks.classification.inspection:inspect",
     use="classify {run} -i texts.txt",
 )

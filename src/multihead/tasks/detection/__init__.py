@@ -8,6 +8,7 @@ TASK = Task(
     settings="multihead.tasks.detection.settings:SECTIONS",
     setup="multihead.tasks.detection.data:setup",
     load="multihead.tasks.detection.loaded:LoadedDetector.load",
+    evaluate="multihead.tasks.detection.evaluation:evaluate",
     inspect="multihead.tasks.detection.inspection:inspect",
     use="detect {run} picture.png",
     speed_unit="images",

@@ -8,6 +8,7 @@ TASK = Task(
     settings="multihead.tasks.language.settings:SECTIONS",
     setup="multihead.tasks.language.data:setup",
     load="multihead.tasks.language.loaded:LoadedTextGenerator.load",
+    evaluate="multihead.tasks.language.evaluation:evaluate",
     inspect="multihead.tasks.language.inspection:inspect",
     use='generate {run} --prompt "..."',
 )

@@ -8,6 +8,7 @@ TASK = Task(
     settings="multihead.tasks.masked.settings:SECTIONS",
     setup="multihead.tasks.masked.data:setup",
     load="multihead.tasks.masked.loaded:LoadedMaskFiller.load",
+    evaluate="multihead.tasks.masked.evaluation:evaluate",
     inspect="multihead.tasks.masked.inspection:inspect",
     use='fill {run} "... [MASK] ..."',
 )

@@ -8,6 +8,7 @@ TASK = Task(
     settings="multihead.tasks.pictures.settings:SECTIONS",
     setup="multihead.tasks.pictures.data:setup",
     load="multihead.tasks.pictures.loaded:LoadedImageClassifier.load",
+    evaluate="multihead.tasks.pictures.evaluation:evaluate",
     inspect="multihead.tasks.pictures.inspection:inspect",
     use="classify {run} picture.png",
     speed_unit="images",

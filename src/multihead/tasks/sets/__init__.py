@@ -8,6 +8,7 @@ TASK = Task(
     settings="multihead.tasks.sets.settings:SECTIONS",
     setup="multihead.tasks.sets.data:setup",
     load="multihead.tasks.sets.loaded:LoadedOddOneOut.load",
+    evaluate="multihead.tasks.sets.evaluation:evaluate",
     inspect="multihead.tasks.sets.inspection:inspect",
     use="classify {run} 1.png 2.png 3.png",
     speed_unit="images",

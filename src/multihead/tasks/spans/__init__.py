@@ -8,6 +8,7 @@ TASK = Task(
     settings="multihead.tasks.spans.settings:SECTIONS",
     setup="multihead.tasks.spans.data:setup",
     load="multihead.tasks.spans.loaded:LoadedAnswerer.load",
+    evaluate="multihead.tasks.spans.evaluation:evaluate",
     inspect="multihead.tasks.spans.inspection:inspect",
     use='answer {run} --question "..." -i texts.txt',
 )

@@ -8,6 +8,7 @@ TASK = Task(
     settings="multihead.tasks.tagging.settings:SECTIONS",
     setup="multihead.tasks.tagging.data:setup",
     load="multihead.tasks.tagging.loaded:LoadedTagger.load",
+    evaluate="multihead.tasks.tagging.evaluation:evaluate",
     inspect="multihead.tasks.tagging.inspection:inspect",
     use="tag {run} -i texts.txt",
 )
