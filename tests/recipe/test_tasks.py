@@ -1,27 +1,44 @@
 """Tasks: the task of a model determines the sections of its recipes."""
 
-from pathlib import Path
+import subprocess
+import sys
 
 import pytest
 
-import multihead
+from multihead import cli
 from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES, from_toml, load, model_kinds, section_types, tasks, to_toml
 from multihead.recipe import built_in as recipes
 from multihead.recipe.settings import OptimisationSettings, ValidationSchedule
 
+PARTS = ("setup", "load", "inspect", "evaluate")
 
-@pytest.mark.parametrize("task", tasks.names())
-def test_a_task_is_a_file_of_settings_and_a_folder_of_data_validation_and_inspection(task: str) -> None:
-    assert {"data", "training", "validation"} <= tasks.get_task(task).sections.keys() <= set(SECTION_NAMES)
-    assert issubclass(tasks.get_task(task).sections["training"], OptimisationSettings)
-    assert issubclass(tasks.get_task(task).sections["validation"], ValidationSchedule)
-    use = tasks.get_task(task).use or ""
-    assert "{run}" in use
-    command = use.split()[0]
-    assert (Path(multihead.__file__).parent / "cli" / f"{command}.py").is_file()
-    folder = Path(multihead.__file__).parent / "workflows" / "tasks" / task
-    assert {"data.py", "validation.py", "inspection.py"} <= {file.name for file in folder.iterdir()}
+
+@pytest.mark.parametrize("name", tasks.names())
+def test_a_task_is_a_folder_that_registers_itself_with_all_its_parts(name: str) -> None:
+    task = tasks.get_task(name)
+    assert task.name == name
+    assert {"data", "training", "validation"} <= task.sections.keys() <= set(SECTION_NAMES)
+    assert issubclass(task.sections["training"], OptimisationSettings)
+    assert issubclass(task.sections["validation"], ValidationSchedule)
+    assert [part for part in PARTS if getattr(task, part) and not callable(task.part(part))] == []
+    assert (task.evaluate is None) == (name in (model_kinds.DEFAULT_TASK, "drawing"))
+    assert "{run}" in (task.use or "")
+    assert (task.use or "").split()[0] in cli.commands()
+
+
+def test_tasks_are_known_without_importing_torch() -> None:
+    code = (
+        "import sys; from multihead.recipe import tasks; "
+        "[(task.work, task.sections) for task in tasks.tasks()]; sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_part_that_a_task_lacks_is_named() -> None:
+    task = tasks.Task(name="mine", work="mine", settings={}, setup=print)
+    with pytest.raises(UserError, match=r"the task mine has no part `load`\. .*load=\.\.\."):
+        task.part("load")
 
 
 def test_every_model_has_an_existing_task() -> None:
@@ -43,5 +60,5 @@ def test_a_section_or_key_of_another_task_is_refused() -> None:
         load("bert-base", {"search.beam_size": 3})
     with pytest.raises(UserError, match=r'"data\.source"'):
         load("shakespeare-char", {"data.source": "a.txt"})
-    with pytest.raises(UserError, match=r'Did you mean "data\.files"'):
+    with pytest.raises(UserError, match=r'Did you mean "--data\.files"'):
         load("shakespeare-char", {"data.filse": "a.txt"})

@@ -223,7 +223,7 @@ def test_of_two_files_of_one_name_the_recorded_one_is_taken(place: Path) -> None
     (place / "mine.py").write_text(f"{CODE}\n# changed\n")
     forget()
     plugins.name_file(place / "elsewhere" / "mine.py")
-    with pytest.raises(UserError, match="none of the files of this name has this content"):
+    with pytest.raises(UserError, match="no file of this name has this content"):
         multihead.load(place / "run", model_file=place / "mine.py")
 
 
@@ -268,14 +268,14 @@ def test_other_code_is_another_run(place: Path) -> None:
 @pytest.mark.parametrize(
     ("code", "fact"),
     [
-        ("x = 1\n", r"mine\.py: it has no class Settings\. .*docs/extending\.md"),
+        ("x = 1\n", r"mine\.py: it has no class Settings\. .*docs/how-to/extending\.md"),
         ("x = 1\nx =\n", r"mine\.py:2: its code fails \(SyntaxError"),
         ("\n\nimport nowhere_at_all\n", r"mine\.py:3: its code fails \(ModuleNotFoundError"),
         ("import sys\nsys.exit(3)\n", r"mine\.py:2: its code fails \(SystemExit"),
         (f"{CODE}\nTASK = 7\n", r"mine\.py: TASK is not a text"),
         (f'{CODE}\nTASK = "nothing"\n', r'there is no task "nothing"'),
         (f'{CODE}\nTASK = "nowhere.py"\n', r"nowhere\.py: cannot be read"),
-        (f'{CODE}\nTASK = "mine.py"\n', r"mine\.py: it has no SECTIONS"),
+        (f'{CODE}\nTASK = "mine.py"\n', r"mine\.py: its TASK is not a Task"),
     ],
 )
 def test_a_file_that_is_no_model_is_told(tmp_path: Path, code: str, fact: str) -> None:

@@ -71,7 +71,7 @@ class Task:
         part = getattr(self, name)
         if part is None:
             fact = f"the task {plugins.display_name(self.name)} has no part `{name}`"
-            raise UserError(fact, remedy=f"Give its Task an argument {name}=..., see docs/extending.md.")
+            raise UserError(fact, remedy=f"Give its Task an argument {name}=..., see docs/how-to/extending.md.")
         function: Callable[..., Any] = _import(part)
         return function
 
@@ -115,6 +115,6 @@ def get_task(name: str) -> Task:
         raise UserError(f'there is no task "{name}"', remedy=f"Known tasks: {known}. A file ends in .py.")
     task: object = getattr(module, "TASK", None)
     if not isinstance(task, Task):
-        remedy = "A task's module defines TASK = Task(...), see docs/extending.md."
-        raise UserError("it defines no TASK", place=str(module.__file__ or name), remedy=remedy)
+        remedy = "A task's module defines TASK = Task(...), see docs/how-to/extending.md."
+        raise UserError("its TASK is not a Task", place=str(module.__file__ or name), remedy=remedy)
     return task
