@@ -1,1 +1,1 @@
-"""What the package needs of a machine: devices, native kernels, processes, files, randomness, terminals."""
+"""The machine as the package sees it: devices, native kernels, processes, files, randomness, terminals."""
