@@ -26,7 +26,7 @@ from peers.workload import SIZES, VOCAB, batches
 from multihead.system import hardware
 from multihead.data.batches import FREE
 from multihead.models.transformer import Settings, Transformer
-from multihead.settings import TrainingSettings
+from multihead.recipe.settings import TrainingSettings
 from multihead.training.optimizers import make_optimizer
 from multihead.training.update import Updater
 hardware.keep_memory()

@@ -26,7 +26,7 @@ CHILD = """
 import sys
 from multihead.data.batches import BatchStream
 from multihead.data.prepare import prepare
-from multihead.settings import DataSettings, TokenizerSettings
+from multihead.recipe.settings import DataSettings, TokenizerSettings
 
 print("import", flush=True)
 stage = None

@@ -35,8 +35,8 @@ def pinned(core: int, command: Sequence[str]) -> list[str]:
 
 OFFLINE = """
 import sys, time
-from multihead.generation.loading import load_translator
-from multihead.generation.text_translator import TextTranslator
+from multihead.tasks.translation.lines.loading import load_translator
+from multihead.tasks.translation.texts.text_translator import TextTranslator
 run, precision, file = sys.argv[1:]
 lines = open(file, encoding="utf-8").read().splitlines()
 texts = TextTranslator.of_runs(load_translator(run, device="cpu", precision=precision), run)

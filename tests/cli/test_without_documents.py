@@ -54,7 +54,7 @@ def test_a_corpus_of_documents_and_align_name_it_too(tmp_path: Path) -> None:
     line = refused("train", *arguments, "--target-language", "en", "--run", tmp_path / "run")
     assert line.startswith(f"multihead: {tmp_path / 'a.tmx'}: {MISSING}")
     assert refused("align", "a.txt", "b.txt", "-o", "c.tmx").startswith(
-        f"multihead: multihead align: {MISSING}"
+        "multihead: `multihead align` needs multihead-documents, which is not installed. pip install"
     )
 
 

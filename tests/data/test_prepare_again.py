@@ -117,7 +117,7 @@ CHILD = """
 import os, sys
 from multihead.data.building import build
 from multihead.data.prepare import HELD_OUT, prepare
-from multihead.settings import DataSettings, TokenizerSettings
+from multihead.recipe.settings import DataSettings, TokenizerSettings
 
 def progress(stage, done, total):
     if stage == sys.argv[2]:

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 @cache
 def mentioned() -> frozenset[str]:
     """Return the names in all recipes, and in the code of all pages: in blocks and between backticks."""
-    recipes = (ROOT / "src" / "multihead" / "recipes").rglob("*.toml")
+    recipes = (ROOT / "src" / "multihead" / "recipe" / "built_in").rglob("*.toml")
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     texts = [re.sub("#.*", "", file.read_text(encoding="utf-8")) for file in recipes]
     code = [re.findall(r"```.*?```|`[^`]+`", page.read_text(encoding="utf-8"), re.DOTALL) for page in pages]

@@ -104,11 +104,11 @@ def test_an_error_names_fact_place_and_remedy(text: str, expected: str) -> None:
         (
             "training.stps",
             "1",
-            '--training.stps: unknown key "training.stps". Did you mean "training.steps"?',
+            '--training.stps: unknown key "training.stps". Did you mean "--training.steps"?',
         ),
         ("steps", "1", '--steps: unknown key "steps". Did you mean "training.steps"?'),
         ("nonsense", "1", '--nonsense: unknown key "nonsense". Give section and key'),
-        ("trainin.steps", "1", 'unknown section "trainin". Did you mean "training"?'),
+        ("trainin.steps", "1", 'unknown section "trainin". Did you mean "--training.steps"?'),
         ("data.dir.x", "1", '--data.dir: {x = "1"} is given, but it must be a string'),
         ("model.num_heads", "7", "--model.num_heads: [model] d_model 512 is not a multiple of num_heads 7"),
         ("training.steps", "[" * 3000, "but it must be an integer of at least 1"),

@@ -117,7 +117,7 @@ def test_another_model_starts_from_its_own_defaults(tmp_path: Path, monkeypatch:
     class Module:
         Settings = Small
 
-    monkeypatch.setattr("multihead.models.load", lambda kind: Module)
+    monkeypatch.setattr("multihead.recipe.model_kinds.load", lambda kind: Module)
     written(tmp_path, '[model]\nkind = "transformer"\nd_model = 31\n', "a.toml")
     recipe = load(written(tmp_path, 'extends = "a.toml"\n[model]\nkind = "small"\n', "b.toml"))
     assert recipe.model == Small(width=13)

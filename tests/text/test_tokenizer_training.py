@@ -31,7 +31,7 @@ def pieces(tokenizer: Tokenizer) -> list[str]:
 
 TRAIN = """
 import sys, json
-from multihead.settings import TokenizerSettings
+from multihead.recipe.settings import TokenizerSettings
 from multihead.text.training import train
 texts = json.load(open(sys.argv[1], encoding="utf-8"))
 for kind in sys.argv[2:]:

@@ -38,7 +38,7 @@ options:
   --version                   show the version
   --debug                     with any command: show the traceback of an error
   --model.file FILE           with any command: a Python file of your own with a
-                              model, which is executed (docs/how-to/extending.md)
+                              model, which is executed: docs/how-to/extending.md
 
 exit codes:
 {codes}

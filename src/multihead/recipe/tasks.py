@@ -11,11 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from multihead.errors import UserError
-from multihead.recipe.settings.base import Settings
 from multihead.system import plugins
+
+if TYPE_CHECKING:
+    from multihead.recipe.settings.base import Settings
 
 GROUP = "multihead.tasks"
 """Entry points of installed packages."""
@@ -46,7 +48,7 @@ class Task:
 
     name: str
     work: str
-    settings: str | Mapping[str, type[Settings]]
+    settings: "str | Mapping[str, type[Settings]]"
     setup: Part
     load: Part | None = None
     inspect: Part | None = None
@@ -57,7 +59,7 @@ class Task:
     ensembles: bool = False
 
     @property
-    def sections(self) -> Mapping[str, type[Settings]]:
+    def sections(self) -> "Mapping[str, type[Settings]]":
         """The settings class of each section of the task's recipes, except ``model``."""
         sections: Mapping[str, type[Settings]] = _import(self.settings)
         return sections
@@ -71,7 +73,9 @@ class Task:
         part = getattr(self, name)
         if part is None:
             fact = f"the task {plugins.display_name(self.name)} has no part `{name}`"
-            raise UserError(fact, remedy=f"Give its Task an argument {name}=..., see docs/how-to/extending.md.")
+            raise UserError(
+                fact, remedy=f"Give its Task an argument {name}=..., see docs/how-to/extending.md."
+            )
         function: Callable[..., Any] = _import(part)
         return function
 
