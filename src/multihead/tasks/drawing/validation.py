@@ -15,7 +15,7 @@ from multihead.tasks.drawing.image_generator import ImageGenerator
 from multihead.tasks.drawing.settings import SearchSettings
 from multihead.training import Validation
 
-SHOWN = 5
+SAMPLES = 5
 """Captions in the samples."""
 
 
@@ -51,7 +51,7 @@ class Validator:
         metrics["whole"] = correct_Nn.all(dim=1).float().mean().item()
         lines = [
             f"{self.batches.texts[row]}: {int(correct.sum())} of {len(correct)} codes correct"
-            for row, correct in zip(self.drawn[:SHOWN], correct_Nn, strict=False)
+            for row, correct in zip(self.drawn[:SAMPLES], correct_Nn, strict=False)
         ]
         return Validation(metrics, "\n".join(lines))
 
@@ -92,8 +92,8 @@ class Validator:
             with self._cast():
                 true_Bn = model.codes(pixels).cpu()  # type: ignore[operator]
             greedy = SearchSettings(temperature=0)
-            drawn_Bn = generator.codes([self.batches.ids[row] for row in rows], greedy, keys=rows)
-            correct.append(drawn_Bn == true_Bn)
+            codes_Bn = generator.codes([self.batches.ids[row] for row in rows], greedy, keys=rows)
+            correct.append(codes_Bn == true_Bn)
             true.append(true_Bn)
         return torch.cat(correct), torch.cat(true)
 

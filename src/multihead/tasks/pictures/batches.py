@@ -62,13 +62,13 @@ def mixup(pixels_BChw: Tensor, labels_B: Tensor, shares_B: NDArray[np.float64]) 
     Args:
         pixels_BChw: the images.
         labels_B: their classes.
-        shares_B: lambda, the weight of the image itself; its neighbour has 1 - lambda.
+        shares_B: lambda, the weight of the image itself; the weight of its neighbour is 1 - lambda.
     """
-    own_B = torch.from_numpy(shares_B).float()
-    part = own_B[:, None, None, None]
+    ratio_B = torch.from_numpy(shares_B).float()
+    part = ratio_B[:, None, None, None]
     blend = part * pixels_BChw + (1 - part) * pixels_BChw.roll(-1, dims=0)
     labels_B2 = torch.stack([labels_B, labels_B.roll(-1)], dim=1)
-    return PictureBatch(blend, labels_B2, torch.stack([own_B, 1 - own_B], dim=1))
+    return PictureBatch(blend, labels_B2, torch.stack([ratio_B, 1 - ratio_B], dim=1))
 
 
 def sequential_batches(

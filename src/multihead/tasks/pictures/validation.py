@@ -13,7 +13,7 @@ from multihead.tasks.pictures.batches import sequential_batches
 from multihead.training import Validation
 
 CONFUSIONS = 5
-"""Pairs of classes in the samples."""
+"""Number of pairs of classes in the samples."""
 
 
 class Validator:
@@ -42,7 +42,7 @@ class Validator:
 
 
 def most_confused(scores: ClassScores, names: tuple[str, ...]) -> str:
-    """Return the most frequent confusions, a line each."""
+    """Return the most frequent confusions, as lines."""
     wrong = scores.confusion - np.diag(np.diag(scores.confusion))
     order = np.argsort(-wrong, axis=None, kind="stable")[:CONFUSIONS]
     pairs = [np.unravel_index(place, wrong.shape) for place in order]

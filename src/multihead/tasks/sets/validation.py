@@ -12,7 +12,7 @@ from multihead.training import Validation
 
 
 class Validator:
-    """Validates a model on at most ``validation.max_examples`` sets, the same ones each time."""
+    """Validates a model on at most ``validation.max_examples`` sets, the same sets each time."""
 
     def __init__(self, maker: SetMaker, recipe: Recipe[Settings], device: torch.device) -> None:
         self.maker, self.device = maker, device
