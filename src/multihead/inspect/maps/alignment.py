@@ -20,10 +20,10 @@ class AlignmentHead:
     """Layer and head that an alignment is computed from.
 
     Attributes:
-        layer: counted from 1; None: the most informative layer, see :func:`most_informative`.
-        head: counted from 1; None: all heads combined.
-        combine: the reduction over heads, their mean or their maximum.
-        all_layers: take the mean of all layers, each weighted by its squared :func:`mutual_information`.
+        layer: layer, from 1; None: the most informative layer, see :func:`most_informative`.
+        head: head, from 1; None: all heads combined.
+        combine: how heads are combined: by their mean or their maximum.
+        all_layers: use the mean of all layers, each weighted by its squared :func:`mutual_information`.
     """
 
     layer: int | None = None
@@ -37,8 +37,8 @@ class Alignment:
     """Attention weight of each target token on each source token.
 
     Attributes:
-        matrix_TS: each row sums to 1, or to 0 if all its weight was on tokens that are left out.
-        target: output tokens, one per row; a row's query is the one that predicted its token.
+        matrix_TS: weights; each row sums to 1, or to 0 if all its weight was on dropped tokens.
+        target: output tokens, one per row; a row's query predicted its token.
         source: source tokens, one per column.
         caption: how the matrix was computed, as a sentence.
         rows: label of the row axis.
@@ -68,7 +68,7 @@ def align(
     """Return the alignment of one sentence.
 
     Args:
-        records: of a batch, from ``record``.
+        records: attention of a batch, from ``record``.
         source: the source tokens, including the end symbol.
         target: the output tokens (``target_out``), including the end symbol.
         index: position of the sentence in the batch.
@@ -85,7 +85,7 @@ def align(
             "this model has no attention over the source",
             remedy="Choose a model with cross-attention to see an alignment.",
         )
-    layers = [one.sentence(index) for one in cross]
+    layers = [record.sentence(index) for record in cross]
     layer = (
         most_informative(layers) if choice.layer is None else check_index("layer", choice.layer, len(layers))
     )
@@ -109,8 +109,8 @@ def align(
 def most_informative(layers: Sequence[Floats]) -> int:
     """Return the layer (from 1) whose mean over heads has the highest :func:`mutual_information`.
 
-    Entropy would be a poor criterion: a layer in which every query attends to the end symbol, a common
-    pattern, has the lowest entropy of all and carries no information.
+    Entropy would be a poor criterion: if every query attends to the end symbol, a common pattern, the layer
+    has the lowest entropy but carries no information.
 
     Args:
         layers: each layer's weights, (H, T, S).

@@ -8,7 +8,7 @@ from itertools import groupby
 from multihead.text.tokenizer import Tokenizer
 
 _MARKS = ("▁", "Ġ", "##")
-"""Markers by which a subword starts or continues a word (Metaspace, byte-level, WordPiece)."""
+"""Markers of a word start or continuation in subwords (Metaspace, byte-level, WordPiece)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def sentence(tokenizer: Tokenizer, ids: Sequence[int], standalone: Collection[in
     Args:
         tokenizer: the tokenizer that produced the ids.
         ids: the subwords.
-        standalone: subwords that always form a word of their own besides the special symbols, e.g. [MASK].
+        standalone: subwords besides the special symbols that always form a word, e.g. [MASK].
     """
     controls = {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id}
     standalone = {*standalone, *tokenizer.symbols.values()}

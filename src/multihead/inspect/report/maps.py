@@ -7,7 +7,7 @@ from multihead.inspect.report.markup import SafeHtml, tag
 CELL, LETTER = 22, 7.2
 """Side of a cell and average width of a letter, in pixels."""
 LONGEST = 14
-"""Letters shown of a token."""
+"""Maximum number of letters of a token."""
 
 
 def alignment_map(alignment: Alignment, name: str) -> SafeHtml:

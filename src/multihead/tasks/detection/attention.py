@@ -23,13 +23,13 @@ class DetectionInspection:
     Attributes:
         name: file name of the picture.
         picture: the picture.
-        found: the prediction of each query, regardless of its score.
+        objects: the prediction of each query, regardless of its score.
         weights_LHQrc: attention of the queries to the picture: decoder layers, heads, queries, rows, columns.
     """
 
     name: str
     picture: Image.Image
-    found: tuple[DetectedObject, ...]
+    objects: tuple[DetectedObject, ...]
     weights_LHQrc: NDArray[np.float32]
 
     def maps(
@@ -55,11 +55,11 @@ class DetectionInspection:
             weights_Qrc = weights_HQrc[head - 1]
         else:
             weights_Qrc = weights_HQrc.max(axis=0) if largest else weights_HQrc.mean(axis=0)
-        order = sorted(range(len(self.found)), key=lambda query: -self.found[query].score)
+        order = sorted(range(len(self.objects)), key=lambda query: -self.objects[query].score)
         return [
-            QueryMap(self.found[query], query, weights_Qrc[query])
+            QueryMap(self.objects[query], query, weights_Qrc[query])
             for query in order
-            if self.found[query].score >= threshold
+            if self.objects[query].score >= threshold
         ]
 
 

@@ -28,7 +28,7 @@ OPACITY = 0.65
 class QueryMap:
     """An object, and the attention of its query to the picture, (rows, columns)."""
 
-    found: DetectedObject
+    detection: DetectedObject
     query: int
     weights_rc: NDArray[np.float32]
 
@@ -63,7 +63,7 @@ def draw_queries(
         UserError: a file extension other than .svg, .png or .pdf; the file cannot be written.
     """
     rows = max(1, -(-len(maps) // ACROSS))
-    text = caption + " ".join(query_map.found.name for query_map in maps)
+    text = caption + " ".join(query_map.detection.name for query_map in maps)
     tall = PANEL * picture.height / picture.width
     with figures.style(text, text_as_text=True):
         figure = Figure(figsize=(ACROSS * PANEL, rows * (tall + 0.3)), facecolor="white")
@@ -84,7 +84,7 @@ def draw_queries(
 
 
 def _overlay(axes: Axes, picture: Image.Image, query_map: QueryMap, names: Sequence[str]) -> None:
-    detection = query_map.found
+    detection = query_map.detection
     axes.imshow(
         query_map.weights_rc, cmap="inferno", vmin=0, alpha=OPACITY, interpolation="nearest",
         extent=(0, picture.width, picture.height, 0),

@@ -93,9 +93,9 @@ def as_json(seen: DetectionInspection, run: str) -> str:
     objects = [
         {
             "query": query_map.query + 1,
-            "class": query_map.found.name,
-            "score": round(query_map.found.score, 4),
-            "box": [round(edge, 2) for edge in query_map.found.box],
+            "class": query_map.detection.name,
+            "score": round(query_map.detection.score, 4),
+            "box": [round(edge, 2) for edge in query_map.detection.box],
             "attention": np.round(seen.weights_LHQrc[:, :, query_map.query], 5).tolist(),
         }
         for query_map in seen.maps(THRESHOLD)
@@ -106,7 +106,7 @@ def as_json(seen: DetectionInspection, run: str) -> str:
 
 def _facts(query_map: QueryMap) -> tuple[str, str, str, int]:
     """Return class, score, edges of the box, and number of the query."""
-    detection = query_map.found
+    detection = query_map.detection
     edges = " ".join(f"{edge:.0f}" for edge in detection.box)
     return detection.name, f"{detection.score:.2f}", edges, query_map.query + 1
 
