@@ -117,9 +117,9 @@ def generate(data: DataSettings, count: int, seed: int) -> Iterator[TaggedSenten
     uniform = Uniform(seed)
     for number in range(count):
         digits = np.minimum(uniform.between(0, DIGITS, data.length).astype(np.int64), DIGITS - 1)
-        tags = digits[::-1] if data.generate == "reversal" else np.sort(digits)
-        columns = (tuple(map(str, values.tolist())) for values in (digits, tags))
-        yield TaggedSentence(*columns, f"sequence {number + 1}")
+        targets = digits[::-1] if data.generate == "reversal" else np.sort(digits)
+        words, tags = (tuple(map(str, values.tolist())) for values in (digits, targets))
+        yield TaggedSentence(words, tags, f"sequence {number + 1}")
 
 
 def sentences_of(data: DataSettings, names: Sequence[str]) -> Iterator[TaggedSentence]:
