@@ -172,7 +172,7 @@ def random_erasing(x_BChw: Tensor, u_B5: Uniforms, noise_B1: Uniforms, chance: f
     left_B = (u_B5[:, 4] * (width - wide_B + 1)).astype(int)
     y, x = np.arange(height)[:, None], np.arange(width)
     inside_Bhw = (y >= top_B[:, None, None]) & (y < (top_B + tall_B)[:, None, None])
-    inside_Bhw &= (x >= left_B[:, None, None]) & (x < (left_B + wide_B)[:, None, None])
+    inside_Bhw = inside_Bhw & (x >= left_B[:, None, None]) & (x < (left_B + wide_B)[:, None, None])
     inside_Bhw &= hit_B[:, None, None]
     inside = torch.from_numpy(inside_Bhw)[:, None]
     return torch.where(inside, _noise(x_BChw, noise_B1), x_BChw)
