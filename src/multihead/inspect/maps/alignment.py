@@ -129,14 +129,14 @@ def combine(heads_HTS: Floats, choice: AlignmentHead) -> Floats:
     if choice.head is not None:
         head: Floats = heads_HTS[check_index("head", choice.head, len(heads_HTS)) - 1]
         return head
-    return _normalise(heads_HTS.mean(axis=0) if choice.combine == "mean" else heads_HTS.max(axis=0))
+    return normalise_rows(heads_HTS.mean(axis=0) if choice.combine == "mean" else heads_HTS.max(axis=0))
 
 
 def _of_all(layers: Sequence[Floats], choice: AlignmentHead) -> Floats:
     means = [combine(layer, choice) for layer in layers]
     shares = np.array([mutual_information(mean) ** 2 for mean in means], dtype=np.float32)
     shares = shares / shares.sum() if shares.any() else np.full_like(shares, 1 / len(shares))
-    return _normalise(np.einsum("l,lts->ts", shares, np.stack(means)))
+    return normalise_rows(np.einsum("l,lts->ts", shares, np.stack(means)))
 
 
 def merge_words(matrix_TS: Floats, target_words: Sequence[int], source_words: Sequence[int]) -> Floats:
@@ -155,10 +155,11 @@ def merge_words(matrix_TS: Floats, target_words: Sequence[int], source_words: Se
 
 def drop_tokens(matrix_TS: Floats, rows_T: NDArray[np.bool_], columns_S: NDArray[np.bool_]) -> Floats:
     """Drop the rows and columns marked True and renormalise; a row without remaining weight stays 0."""
-    return _normalise(matrix_TS[~rows_T][:, ~columns_S])
+    return normalise_rows(matrix_TS[~rows_T][:, ~columns_S])
 
 
-def _normalise(matrix: Floats) -> Floats:
+def normalise_rows(matrix: Floats) -> Floats:
+    """Scale rows to a sum of 1; rows of zeros stay 0."""
     total: Floats = matrix.sum(axis=-1, keepdims=True)
     total[total == 0] = 1
     return matrix / total

@@ -17,7 +17,7 @@ class TokenLabel:
 
     Attributes:
         text: the text without the marker of a word start or continuation.
-        word: number of the word in the sentence, from 0; a special symbol is a word of its own.
+        word: number of the word in the sentence, from 0; a special symbol counts as a word.
         special: True for a begin, end or padding symbol.
     """
 
@@ -30,7 +30,7 @@ class TokenLabel:
 class Sentence:
     """One sequence: its subwords, one per position of the model, and the words that they form.
 
-    Punctuation before or after a word is a word of its own; inside a word ("forty-two", "don't") it is not.
+    Punctuation before or after a word counts as a word; inside a word ("forty-two", "don't") it does not.
     """
 
     pieces: tuple[TokenLabel, ...]

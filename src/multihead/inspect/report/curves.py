@@ -1,4 +1,4 @@
-"""Learning curves as charts: of one run, or of several overlaid."""
+"""Learning curves of one run, or of several overlaid, as charts."""
 
 from collections.abc import Sequence
 
@@ -31,13 +31,9 @@ def overlaid(runs: Sequence[RunFacts], charts: Sequence[Chart] = CHARTS[:3]) -> 
         [
             card(say(title), names, _chart(title, runs, event, keys, zero))
             for title, event, keys, zero in charts
-            if _is_logged(runs, event, keys)
+            if any(points(run.events, CurveLine(event, keys, "", "")) for run in runs)
         ]
     )
-
-
-def _is_logged(runs: Sequence[RunFacts], event: str, keys: tuple[str, ...]) -> bool:
-    return any(points(run.events, CurveLine(event, keys, "", "")) for run in runs)
 
 
 def _chart(title: str, runs: Sequence[RunFacts], event: str, keys: tuple[str, ...], zero: bool) -> SafeHtml:

@@ -33,7 +33,7 @@ SUMMARY, BOXES, CLASSES = "summary.json", "boxes.npy", "classes.npy"
 GREY = 114
 """Shade of the padding beside an image that is not square."""
 TEST_SEED = randomness.derive(0, "test scenes")
-"""Seeds the generated test set, whatever data.seed is."""
+"""Seeds the generated test set, independently of data.seed."""
 GARMENTS = (
     "T-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "boot",
 )  # fmt: skip
@@ -309,7 +309,7 @@ class SceneBatches:
     flip: bool = False
 
     def batch(self, indices: NDArray[np.int64], epoch: int) -> SceneBatch:
-        """Return the pictures at ``indices``, as they are in this epoch."""
+        """Return the pictures at ``indices`` for this epoch."""
         scenes = [self.scenes.scene(index, epoch) for index in indices.tolist()]
         if self.flip:
             mirror = uniforms(self.seed, epoch, indices.tolist(), 1)[:, 0] < 0.5

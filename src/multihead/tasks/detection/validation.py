@@ -11,6 +11,7 @@ from multihead.recipe.settings import Settings
 from multihead.scores.detection import Detections, DetectionScores, Truth, detection_scores
 from multihead.system import hardware
 from multihead.tasks.detection.objects import SceneBatches, SceneSet
+from multihead.tasks.pictures.batches import evenly_spaced
 from multihead.training import Validation
 
 
@@ -22,8 +23,7 @@ class Validator:
         self.dtype = hardware.pick_dtype(recipe.training.precision, device)
         self.batch_pictures = recipe.training.batch_pictures
         self.names: tuple[str, ...] = getattr(recipe.model, "class_names", ())
-        count = min(len(scenes), recipe.validation.max_examples)
-        self.indices = np.linspace(0, len(scenes) - 1, count).round().astype(np.int64)
+        self.indices = evenly_spaced(len(scenes), recipe.validation.max_examples)
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
         """Return loss per object and AP at several thresholds; the AP of each class as samples."""

@@ -12,7 +12,7 @@ from torch import nn
 
 from multihead.data.images.opening import Pixels, fit_image, open_picture
 from multihead.inspect.maps import AttentionRecord, Sentence, TokenLabel, record_sequence, sentence
-from multihead.inspect.maps.alignment import mutual_information
+from multihead.inspect.maps.alignment import mutual_information, normalise_rows
 from multihead.tasks.drawing.image_generator import ImageGenerator
 from multihead.tasks.drawing.settings import SearchSettings
 
@@ -52,8 +52,8 @@ class DrawingInspection:
     def word_weights(self) -> list[Floats]:
         """Return the attention of each image position to each of the words, layer by layer, (H, n, words).
 
-        The query of a position is the one that its code was predicted from: the last text position for the
-        first code, the previous code for the others. The rest of a row, up to 1, went to the image.
+        The code of a position was predicted from its query: the last text position for the first code, the
+        previous code for the others. The rest of a row, up to 1, went to the image.
         """
         n = self.grid[0] * self.grid[1]
         return [_text_columns(record.sentence(0)[:, -n:], n, len(self.words)) for record in self.records]
@@ -66,7 +66,7 @@ class DrawingInspection:
     def most_informative(self) -> int:
         """Return the layer, from 1, with the highest mutual information between image positions and words."""
         information = [
-            mutual_information(_normalise(weights_HnC[:, :, self.caption_indices].mean(axis=0)))
+            mutual_information(normalise_rows(weights_HnC[:, :, self.caption_indices].mean(axis=0)))
             for weights_HnC in self.word_weights()
         ]
         return 1 + int(np.argmax(information))
@@ -138,9 +138,3 @@ def _text_columns(weights_HnK: Floats, n: int, words: int) -> Floats:
     text_HnK = weights_HnK[:, :, : weights_HnK.shape[2] - n + 1]
     last = text_HnK[:, :, words - 1 :].sum(axis=2, keepdims=True)
     return np.concatenate([text_HnK[:, :, : words - 1], last], axis=2)
-
-
-def _normalise(weights_nC: Floats) -> Floats:
-    total: Floats = weights_nC.sum(axis=1, keepdims=True)
-    total[total == 0] = 1
-    return weights_nC / total

@@ -22,6 +22,7 @@ from multihead.tasks.drawing.caption_batches import CaptionBatches
 from multihead.tasks.drawing.captioned import Captioned, prepare
 from multihead.tasks.drawing.image_generator import ImageGenerator
 from multihead.tasks.drawing.settings import SearchSettings
+from multihead.tasks.pictures.batches import evenly_spaced
 
 WIDTH = 96
 """Width of a picture on the page, in pixels."""
@@ -90,7 +91,7 @@ def rows(
 ) -> list[CaptionRow]:
     """Return rows for evenly spaced pictures of a store."""
     batches = CaptionBatches(data, store)
-    indices = np.linspace(0, len(store) - 1, min(count, len(store))).round().astype(int).tolist()
+    indices = evenly_spaced(len(store), count).tolist()
     with torch.no_grad():
         pixels = batches.batch(indices).pixels_BChw.to(generator.device)
         reconstructions = generator.model.pixels(generator.model.codes(pixels)).cpu()

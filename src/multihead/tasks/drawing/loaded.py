@@ -44,7 +44,7 @@ class LoadedImageGenerator(ListsMethods, ImageGenerator):
         Args:
             caption: the prompt.
             picture: an image file to use in place of a generated image.
-            full: embed everything, whatever the size.
+            full: embed everything, regardless of size.
 
         Raises:
             UserError: a caption with unknown words or too long for the model, or an unreadable image.

@@ -2,7 +2,6 @@
 
 from contextlib import AbstractContextManager
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -13,6 +12,7 @@ from multihead.system import hardware
 from multihead.tasks.drawing.caption_batches import CaptionBatches
 from multihead.tasks.drawing.image_generator import ImageGenerator
 from multihead.tasks.drawing.settings import SearchSettings
+from multihead.tasks.pictures.batches import evenly_spaced
 from multihead.training import Validation
 
 SAMPLES = 5
@@ -27,8 +27,8 @@ class Validator:
         self.precision: hardware.Precision = recipe.training.precision
         self.size: int = recipe.training.batch_pictures
         total = len(batches.store)
-        self.rows = _evenly_spaced(total, recipe.validation.max_examples)
-        self.drawn = _evenly_spaced(total, recipe.validation.drawn)
+        self.rows = evenly_spaced(total, recipe.validation.max_examples).tolist()
+        self.drawn = evenly_spaced(total, recipe.validation.drawn).tolist()
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
         """Return the metrics of the current stage; the samples count the correct codes of some captions.
@@ -102,8 +102,3 @@ class Validator:
 
     def _batch(self, rows: list[int]) -> list[list[int]]:
         return [rows[start : start + self.size] for start in range(0, len(rows), self.size)]
-
-
-def _evenly_spaced(total: int, count: int) -> list[int]:
-    indices: list[int] = np.linspace(0, total - 1, min(total, count)).round().astype(int).tolist()
-    return indices

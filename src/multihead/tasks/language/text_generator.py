@@ -155,7 +155,7 @@ class TextGenerator:
         banned = [token for token in specials if token != self.tokenizer.eos_id]
         state = None
         for step in range(settings.max_tokens):
-            # Entered anew for each token: a suspended generator must not hold global modes open.
+            # Entered again for each token: a suspended generator must not hold global modes open.
             with evaluating(self.model), hardware.autocast(self.device, self._dtype), torch.inference_mode():
                 if state is None or (state.length >= self._stepper.context and not self._stepper.slides):
                     context = ids if state is None else ids[-max(1, self._stepper.context // 2) :]
@@ -185,12 +185,12 @@ def _next_token(logits_1V: Tensor, uniform_1: Tensor, settings: SearchSettings) 
 
 
 def _empty_source(device: torch.device) -> Source:
-    """Return one source sentence of length 0: a language model has none."""
+    """Return a source sentence of length 0: a language model has no source."""
     return Source(torch.zeros(1, 0, dtype=torch.long, device=device), torch.zeros(1, dtype=torch.long))
 
 
 def _until(texts: Iterator[str], stops: Sequence[str]) -> Iterator[str]:
-    """Yield text up to the first stop string. Holds back what may be the beginning of one."""
+    """Yield text up to the first stop string; a possible beginning of one is held back."""
     stops = [stop for stop in stops if stop]
     if not stops:
         yield from texts

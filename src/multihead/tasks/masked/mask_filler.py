@@ -1,6 +1,5 @@
 """Masked-token prediction with a trained BERT run."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -97,8 +96,11 @@ class MaskFiller:
             filled[position] = int(top_k.indices[0])
         return FilledText(
             self.tokenizer.decode(filled),
-            [self._predictions(top_k.indices.tolist(), top_k.values.tolist()) for top_k in best],
+            [
+                [
+                    MaskPrediction(self.tokenizer.piece(token), p)
+                    for token, p in zip(top_k.indices.tolist(), top_k.values.tolist(), strict=True)
+                ]
+                for top_k in best
+            ],
         )
-
-    def _predictions(self, ids: Sequence[int], probabilities: Sequence[float]) -> list[MaskPrediction]:
-        return [MaskPrediction(self.tokenizer.piece(i), p) for i, p in zip(ids, probabilities, strict=True)]

@@ -50,13 +50,13 @@ def augment(pixels_BChw: Tensor, u_BN: Uniforms, settings: AugmentationSettings)
         choice_B = (which_B * choices).astype(np.int64)
         signed_B = (2 * strength_B - 1) * settings.magnitude
         maps += [_where(choice_B == place, move(signed_B)) for place, move in enumerate(GEOMETRIC)]
-        for place, shade in enumerate(PHOTOMETRIC, start=len(GEOMETRIC)):
-            shades.append(_shading(shade, choice_B == place, signed_B))
+        for place, operation in enumerate(PHOTOMETRIC, start=len(GEOMETRIC)):
+            shades.append(_shading(operation, choice_B == place, signed_B))
     if settings.shift:
         pixels_BChw = shift_images(pixels_BChw, shift_B2, settings.shift)
     moved_BChw = apply_affine(pixels_BChw, maps)
-    for shaded in shades:
-        moved_BChw = shaded(moved_BChw)
+    for shade in shades:
+        moved_BChw = shade(moved_BChw)
     return random_erasing(moved_BChw, erase_B5, noise_B1, settings.erase)
 
 
@@ -145,10 +145,10 @@ def _shading(
     rows = torch.from_numpy(np.flatnonzero(mask_B))
     strength = torch.from_numpy(strength_B[mask_B]).float()[:, None, None, None]
 
-    def shaded(x_BChw: Tensor) -> Tensor:
+    def apply(x_BChw: Tensor) -> Tensor:
         return x_BChw.index_copy(0, rows, shade(x_BChw[rows], strength)) if len(rows) else x_BChw
 
-    return shaded
+    return apply
 
 
 def random_erasing(x_BChw: Tensor, u_B5: Uniforms, noise_B1: Uniforms, chance: float) -> Tensor:

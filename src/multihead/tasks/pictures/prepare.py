@@ -16,6 +16,7 @@ from multihead.data.plan import shuffle_indices
 from multihead.errors import UserError
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
+from multihead.tasks.pictures.batches import evenly_spaced
 from multihead.tasks.pictures.settings import DataSettings
 
 VERSION = 1
@@ -134,7 +135,7 @@ def numbers_of(pictures: Listing, names: tuple[str, ...]) -> NDArray[np.int64]:
         UserError: a label outside the classes, with the place of the first such image.
     """
     by_name = {name: number for number, name in enumerate(names)}
-    if pictures.numbered:  # labels are class numbers, whatever the names
+    if pictures.numbered:  # labels are class numbers, regardless of the names
         by_name = {str(number): number for number in range(len(names))}
     for index, label in enumerate(pictures.labels):
         if label not in by_name:
@@ -158,8 +159,7 @@ def _split(
         order = shuffle_indices(total, data.seed, "held out")
         train_rows, valid_rows = np.sort(order[count:]), np.sort(order[:count])
     if data.max_pictures and data.max_pictures < len(train_rows):
-        sample = np.linspace(0, len(train_rows) - 1, data.max_pictures).round().astype(np.int64)
-        train_rows = train_rows[sample]
+        train_rows = train_rows[evenly_spaced(len(train_rows), data.max_pictures)]
     return train_rows, valid_rows
 
 

@@ -1,4 +1,4 @@
-"""Sets of labelled pictures, of which one differs in class: a function of (seed, epoch, number)."""
+"""Sets of labelled pictures, one of which differs in class: a function of (seed, epoch, number)."""
 
 from dataclasses import dataclass
 
@@ -64,7 +64,7 @@ class SetMaker:
         return np.array(members), odd
 
     def batch(self, indices: Indices, epoch: int) -> SetBatch:
-        """Return the sets with these numbers, as they are in this epoch."""
+        """Return the sets with these numbers, as drawn in this epoch."""
         sets = [self.members(number, epoch) for number in indices.tolist()]
         pixels = self.pixels[np.concatenate([members for members, _ in sets])]
         shape = (len(sets), self.set_size, *pixels.shape[1:])
