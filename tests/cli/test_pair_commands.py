@@ -97,7 +97,7 @@ def test_a_pair_is_stored_with_its_border_and_read_with_segments(folder: Path) -
     assert texts.places == (f"{folder}/pairs.tsv:{len(PAIRS) + 2}",)
     batch = collate_labelled(texts.valid, np.arange(len(texts.valid)), texts.tokenizer, 9)
     assert batch.input.lengths_B.max() == 9
-    for row, shown in enumerate(texts.shown):
+    for row, shown in enumerate(texts.samples):
         ids, segments = batch.input.ids_BN[row], batch.input.segments_BN[row]
         first, second = shown.split("\t")
         assert texts.tokenizer.decode(ids[segments == 1].tolist()) == second

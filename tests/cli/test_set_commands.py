@@ -116,7 +116,7 @@ def test_the_attention_of_a_set_is_inspected(
 
 def test_wrong_sets_are_clear_errors(trained: Path, folder: Path, capfdbinary: Captured) -> None:
     pictures = sorted((folder / "set").iterdir())
-    assert "2 images make no set" in fail(capfdbinary, "classify", trained, *pictures[:2])
+    assert "2 images are too few for a set" in fail(capfdbinary, "classify", trained, *pictures[:2])
     assert "no effect on the odd one" in fail(
         capfdbinary, "classify", trained, folder / "set", "--views", "2"
     )

@@ -27,7 +27,7 @@ class CurveLine:
         event: kind of event that logs it, "update" or "validation".
         keys: its possible names in the event; the first that occurs is used.
         label: its name in the legend.
-        colour: of the line.
+        colour: colour of the line.
         best: value to mark, "lowest", "highest" or "" for none.
     """
 
@@ -70,11 +70,11 @@ PANELS = (
 
 def points(events: Iterable[Event], line: CurveLine) -> Points:
     """Return the finite values of a metric, in the order of the updates."""
-    mine = [event for event in events if event.get("event") == line.event]
-    key = next((key for key in line.keys if any(key in event for event in mine)), line.keys[0])
-    logged = [(int(event["step"]), event.get(key)) for event in mine]
+    matching = [event for event in events if event.get("event") == line.event]
+    key = next((key for key in line.keys if any(key in event for event in matching)), line.keys[0])
+    values = [(int(event["step"]), event.get(key)) for event in matching]
     return sorted(
-        (step, float(value)) for step, value in logged if value is not None and math.isfinite(value)
+        (step, float(value)) for step, value in values if value is not None and math.isfinite(value)
     )
 
 
@@ -84,27 +84,27 @@ def draw_curves(events: Iterable[Event], path: str | Path) -> None:
     Loss, validation scores and learning rate have a panel each if the events contain them.
 
     Args:
-        events: from ``Run.metrics``.
+        events: the run's events, from ``Run.metrics``.
         path: output file, ending in .svg, .png or .pdf.
 
     Raises:
-        UserError: another file extension, or the file cannot be written.
+        UserError: an unsupported file extension, or the file cannot be written.
     """
-    known = list(events)
-    drawn = [(panel, [points(known, line) for line in panel.lines]) for panel in PANELS]
-    drawn = [(panel, lines) for panel, lines in drawn if any(lines)]
-    last = max((step for _, lines in drawn for line in lines for step, _ in line), default=1)
+    events = list(events)
+    panels = [(panel, [points(events, line) for line in panel.lines]) for panel in PANELS]
+    panels = [(panel, lines) for panel, lines in panels if any(lines)]
+    last = max((step for _, lines in panels for line in lines for step, _ in line), default=1)
     with figures.style():
         figure = Figure(
-            figsize=(3.6 * max(len(drawn), 1), 2.7),
+            figsize=(3.6 * max(len(panels), 1), 2.7),
             facecolor="white",
             layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12),
         )
-        for position, (panel, lines) in enumerate(drawn, start=1):
-            axes = figure.add_subplot(1, len(drawn), position)
+        for position, (panel, lines) in enumerate(panels, start=1):
+            axes = figure.add_subplot(1, len(panels), position)
             axes.set_xlim(0, 1.02 * last)
             _draw(axes, panel, lines)
-        if not drawn:
+        if not panels:
             figure.text(0.5, 0.5, "no metrics yet", ha="center", color=FAINT)
         figures.save(figure, path)
 
@@ -118,15 +118,15 @@ def _draw(axes: Axes, panel: CurvePanel, lines: Sequence[Points]) -> None:
     axes.yaxis.set_major_formatter("{x:g}")
     axes.grid(visible=False, axis="x")
     axes.tick_params(length=0)
-    for line, known in zip(panel.lines, lines, strict=True):
-        if known:
-            steps, values = zip(*known, strict=True)
+    for line, curve in zip(panel.lines, lines, strict=True):
+        if curve:
+            steps, values = zip(*curve, strict=True)
             # A line through a single point would be invisible.
             axes.plot(
-                steps, values, color=line.colour, label=line.label, marker="o" if len(known) == 1 else ""
+                steps, values, color=line.colour, label=line.label, marker="o" if len(curve) == 1 else ""
             )
             if line.best:
-                _mark(axes, line, known, [other for other in lines if other is not known])
+                _mark(axes, line, curve, [other for other in lines if other is not curve])
     if panel.from_zero:
         axes.set_ylim(bottom=0)
     else:
@@ -135,9 +135,9 @@ def _draw(axes: Axes, panel: CurvePanel, lines: Sequence[Points]) -> None:
         axes.legend(fontsize=8, labelcolor="linecolor", handlelength=1.2)
 
 
-def _mark(axes: Axes, line: CurveLine, known: Points, others: Sequence[Points]) -> None:
-    """Label the best value clear of the lines: above a maximum, below a minimum unless a line runs there."""
-    step, value = (min if line.best == "lowest" else max)(known, key=lambda point: point[1])
+def _mark(axes: Axes, line: CurveLine, curve: Points, others: Sequence[Points]) -> None:
+    """Label the best value: above a maximum, below a minimum unless another line runs there."""
+    step, value = (min if line.best == "lowest" else max)(curve, key=lambda point: point[1])
     nearest = [min(other, key=lambda point: abs(point[0] - step))[1] for other in others if other]
     below = line.best == "lowest" and all(other > value for other in nearest)
     axes.plot(step, value, "o", color=line.colour)

@@ -1,4 +1,4 @@
-"""Style and output of figures. The same figure is written as the same bytes.
+"""Style and output of figures. The same figure always gives the same bytes.
 
 Figures are created directly, without windows and without Matplotlib's global state.
 """
@@ -62,10 +62,10 @@ _STYLE: Any = {
 
 @contextmanager
 def style(text: str = "", *, text_as_text: bool = False) -> Iterator[None]:
-    """Apply the common style to figures created and saved in the block, whatever the user's defaults.
+    """Apply the common style in the block, regardless of the user's defaults.
 
     Args:
-        text: all text of the figure, for the choice of fonts.
+        text: all text of the figure, from which the fonts are chosen.
         text_as_text: in SVG, keep text as text, drawn by the viewer's fonts, instead of outlines.
     """
     fonts, _ = families(text)
@@ -86,7 +86,7 @@ def save(figure: Figure, path: str | Path, *, text: str = "", tight: bool = Fals
         tight: extend the bounding box to artists outside the figure.
 
     Raises:
-        UserError: another file extension, or the file cannot be written.
+        UserError: an unsupported file extension, or the file cannot be written.
     """
     path = Path(path)
     kind = path.suffix.lower()
@@ -116,8 +116,8 @@ def save(figure: Figure, path: str | Path, *, text: str = "", tight: bool = Fals
 
 def visible(text: str, longest: int = 24) -> str:
     """Return a text as one printable line: control characters escaped, long texts truncated with "…"."""
-    shown = "".join(f"\\x{ord(char):02x}" if _unprintable(char) else char for char in text)
-    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+    line = "".join(f"\\x{ord(char):02x}" if _unprintable(char) else char for char in text)
+    return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
 def _unprintable(char: str) -> bool:

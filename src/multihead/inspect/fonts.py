@@ -16,18 +16,18 @@ def families(text: str) -> tuple[list[str], str]:
     """Choose installed font families that cover a text.
 
     Returns:
-        The families in the order to try for each character, and the characters that none of them covers,
+        The families in the order to try for each character, and the characters that no family covers,
         sorted.
     """
-    chosen = [FIRST]
+    fonts = [FIRST]
     missing = {char for char in text if char.isprintable() and not char.isspace() and not _has(FIRST, char)}
     candidates = iter(_candidates() if missing else ())
     while missing and (name := next(candidates, None)):
         covered = {char for char in missing if _has(name, char)}
         if covered:
-            chosen.append(name)
+            fonts.append(name)
             missing -= covered
-    return chosen, "".join(sorted(missing))
+    return fonts, "".join(sorted(missing))
 
 
 @cache

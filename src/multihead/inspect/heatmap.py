@@ -34,11 +34,11 @@ def heatmap(alignment: Alignment, path: str | Path) -> None:
     """Draw an alignment as a heat map.
 
     Args:
-        alignment: from ``attention_maps.align``.
+        alignment: the alignment, from ``maps.align``.
         path: output file, ending in .svg, .png or .pdf.
 
     Raises:
-        UserError: another file extension, no tokens, or the file cannot be written.
+        UserError: an unsupported file extension, no tokens, or the file cannot be written.
     """
     if not alignment.matrix_TS.size:
         raise UserError("there are no tokens to draw", place=str(path), remedy="Give a sentence with words.")
@@ -48,7 +48,7 @@ def heatmap(alignment: Alignment, path: str | Path) -> None:
 
 
 def _figure(alignment: Alignment) -> Figure:
-    """Return a figure filled by the cells; labels lie outside and are included by a tight bounding box."""
+    """Return a figure filled by the cells; the labels outside need a tight bounding box."""
     rows, columns = alignment.matrix_TS.shape
     longer = max(rows, columns)
     cell = min(_LARGE, max(_SMALL, _PAGE / longer), _LIMIT / longer)
@@ -102,7 +102,7 @@ def _label(axes: Axes, alignment: Alignment, cell: float) -> None:
 
 
 def _split_words(tokens: Sequence[TokenLabel]) -> list[tuple[int, int]]:
-    """Return start and end of each word of several subwords."""
+    """Return the start and end of each word with several subwords."""
     groups = [list(positions) for _, positions in groupby(range(len(tokens)), key=lambda i: tokens[i].word)]
     return [(positions[0], positions[-1] + 1) for positions in groups if len(positions) > 1]
 
@@ -118,8 +118,8 @@ def _scale(figure: Figure, mesh: QuadMesh, width: float, height: float) -> None:
 
 def _caption(axes: Axes, caption: str, width: float) -> None:
     letters = int(max(width + 1, 5) * 16)
-    how = caption.removesuffix(CAUTION).strip()
-    lines = [line for part in (how, CAUTION) for line in _balance(part, letters)]
+    method = caption.removesuffix(CAUTION).strip()
+    lines = [line for part in (method, CAUTION) for line in _balance(part, letters)]
     axes.annotate(
         "\n".join(lines),
         xy=(0, 0),

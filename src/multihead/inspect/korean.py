@@ -1,7 +1,7 @@
-"""The words of the pages in Korean, by their English text.
+"""Korean texts of the pages, by their English text.
 
-{} stands for a value. A Korean text may move values by their number: "{1} {0}". The scripts of the inspection
-page write t`Layer ${layer}` for the key "Layer {}", the reports ``say("update {}", step)``.
+{} stands for a value. A Korean text may reorder values by their number: "{1} {0}". The scripts of
+the inspection page write t`Layer ${layer}` for the key "Layer {}", the reports ``say("update {}", step)``.
 """
 
 import json
@@ -9,14 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 HERE = Path(__file__).parent
-
-
-def _table(path: Path) -> Mapping[str, str]:
-    found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
-    return found
-
-
-PAGE = _table(HERE / "page" / "page.ko.json")
-"""Words of ``multihead inspect``."""
-REPORT = _table(HERE / "report" / "report.ko.json")
-"""Words of a training's report and of ``multihead compare``."""
+PAGE: Mapping[str, str] = json.loads((HERE / "page" / "page.ko.json").read_text(encoding="utf-8"))
+"""Texts of ``multihead inspect``."""
+REPORT: Mapping[str, str] = json.loads((HERE / "report" / "report.ko.json").read_text(encoding="utf-8"))
+"""Texts of the training report and of ``multihead compare``."""

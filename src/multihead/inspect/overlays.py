@@ -21,7 +21,7 @@ OPACITY = 0.7
 
 @dataclass(frozen=True, slots=True)
 class OverlayPanel:
-    """One copy of the image with its title and the map over it, (rows, columns); None: no map."""
+    """A copy of the image with a title and a map over it, (rows, columns); None: no map."""
 
     title: str
     values_rc: NDArray[np.float32] | None
@@ -34,12 +34,12 @@ def overlays(
 
     Args:
         pixels_Chw: the image.
-        rows: of panels.
+        rows: rows of panels.
         caption: text below the panels.
         path: output file, ending in .svg, .png or .pdf.
 
     Raises:
-        UserError: another file extension, or the file cannot be written.
+        UserError: an unsupported file extension, or the file cannot be written.
     """
     text = caption + "".join(panel.title for row in rows for panel in row)
     columns = max(map(len, rows))
@@ -47,11 +47,11 @@ def overlays(
         figure = Figure(figsize=(columns * WIDTH, len(rows) * (WIDTH + 0.2)), facecolor="white")
         axes = figure.subplots(len(rows), columns, squeeze=False)
         figure.subplots_adjust(0, 0, 1, 1, wspace=0.06, hspace=0.2)
-        for across, row in zip(axes, rows, strict=True):
-            for one, panel in zip(across, row, strict=False):
-                _draw(one, pixels_Chw, panel)
-            for one in across[len(row) :]:
-                one.set_axis_off()
+        for axes_row, row in zip(axes, rows, strict=True):
+            for cell, panel in zip(axes_row, row, strict=False):
+                _draw(cell, pixels_Chw, panel)
+            for cell in axes_row[len(row) :]:
+                cell.set_axis_off()
         axes[-1][0].annotate(
             caption,
             xy=(0, 0),

@@ -1,7 +1,7 @@
-"""Texts with values that a page puts into its reader's language."""
+"""Texts with values, which a page shows in its reader's language."""
 
 Phrase = list[str | int]
-"""A text with {} for each value, and the values: numbers, names, or texts that the page knows as well."""
+"""A text with {} for each value, and the values: numbers, names, or texts that the page translates too."""
 
 
 def phrase(text: str, *values: str | int) -> Phrase:

@@ -14,14 +14,14 @@ def terminal_curves(events: Iterable[Event], width: int = 80) -> str:
     For example ``validation loss   5.62 █▆▄▃▂▂▁▁▁▁ 0.031``.
 
     Args:
-        events: from ``Run.metrics``.
+        events: the run's events, from ``Run.metrics``.
         width: columns of the terminal.
     """
-    known = list(events)
+    events = list(events)
     names = {"training": "training loss", "validation": "validation loss"}
     lines = [line for panel in PANELS for line in panel.lines if line.label]
     rows = [
-        (names.get(line.label, line.label), [value for _, value in points(known, line)]) for line in lines
+        (names.get(line.label, line.label), [value for _, value in points(events, line)]) for line in lines
     ]
     return "\n".join(_row(name, values, width) for name, values in rows if values)
 

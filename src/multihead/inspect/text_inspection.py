@@ -16,7 +16,7 @@ from multihead.text.tokenizer import Tokenizer
 BEYOND_LIMIT = "the text after its first {} of {} tokens, the limit of the model"
 SEPARATOR = " [SEP] "
 TOP_K = 8
-"""Number of predictions that are reported."""
+"""Number of reported predictions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ class Predictions:
     """Top-k predictions of a model.
 
     Attributes:
-        target: what is predicted: "next token", "class", "answer", "[MASK] 2".
-        probabilities: by prediction, in descending order.
+        target: the predicted quantity: "next token", "class", "answer", "[MASK] 2".
+        probabilities: probability by prediction, in descending order.
     """
 
     target: str
@@ -38,13 +38,13 @@ class TextInspection:
 
     Attributes:
         text: the input.
-        tokens: one per position of the model, including special symbols.
-        records: of kind "self", with queries, keys and values.
+        tokens: the model's input, one token per position, including special symbols.
+        records: attention of kind "self", with queries, keys and values.
         predictions: next token, masked tokens or class.
         embedding: the model's token embedding.
         ids: tokens whose nearest neighbours in the embedding are shown.
-        run: feeds the text to the model that it is given.
-        omitted: parts of the text that the model did not read, phrases.
+        run: feeds the text to a model.
+        omitted: parts of the text that the model did not read, as phrases.
     """
 
     text: str
@@ -67,19 +67,19 @@ def inspect_encoder(
     device: torch.device,
     omitted: tuple[Phrase, ...] = (),
 ) -> TextInspection:
-    """Record an encoder's attention over one text or two, with their special symbols."""
+    """Record an encoder's attention over one text or two, special symbols included."""
     first, second = parts
     if not len(first) or (second is not None and not len(second)):
         raise UserError("the text has no words", place="text", remedy="Give a text.")
     batch = as_input([parts], tokenizer).to(device)
-    read = batch.ids_BN[0, : int(batch.lengths_B[0])].tolist()
+    input_ids = batch.ids_BN[0, : int(batch.lengths_B[0])].tolist()
     ids = [*first.tolist(), *(() if second is None else second.tolist())]
 
     def run(model: Any) -> object:
         return model(batch)
 
-    records = record_sequence(model, run, len(read), keep_inputs=True)
-    tokens = sentence(tokenizer, read, standalone)
+    records = record_sequence(model, run, len(input_ids), keep_inputs=True)
+    tokens = sentence(tokenizer, input_ids, standalone)
     embedding = model.get_submodule("encoder.embedding")
     return TextInspection(text, tokens, tuple(records), predictions, embedding, tuple(ids), run, omitted)
 

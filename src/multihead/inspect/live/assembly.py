@@ -36,24 +36,24 @@ SCRIPTS = (
         )
     ),
 )
-"""The page's own script, in order: a script may use the definitions of those before it."""
+"""Parts of the page's script, in order: a part may use the definitions of earlier parts."""
 STYLES = (PAGE / "page.css", HERE / "live.css")
 POLICY = (
-    "default-src 'none'; script-src '{script}' 'wasm-unsafe-eval'; worker-src blob:{own}; "
-    "style-src '{style}'; img-src blob: data:{own}; base-uri 'none'; form-action 'none'"
+    "default-src 'none'; script-src '{script}' 'wasm-unsafe-eval'; worker-src blob:{origin}; "
+    "style-src '{style}'; img-src blob: data:{origin}; base-uri 'none'; form-action 'none'"
 )
 """The content security policy: no request at all; only this script, this style, and WebAssembly."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageBlocks:
-    """Data of a page, each compressed and checked by the page against its SHA-256.
+    """Data blocks of a page; the page checks each against its SHA-256.
 
     Attributes:
-        engine: WebAssembly.
+        engine: the engine, WebAssembly.
         weights: the model.
-        vocabularies: for the worker, as JSON.
-        facts: for the worker and the page, as JSON.
+        vocabularies: the worker's vocabularies, as JSON.
+        facts: facts for the worker and the page, as JSON.
         worker: files of the worker's script, in order.
     """
 
@@ -64,7 +64,7 @@ class PageBlocks:
     worker: Sequence[Path]
 
     def packed(self) -> dict[str, bytes]:
-        """Each block's content by name."""
+        """Return each block's content by name."""
         return {
             "engine": self.engine,
             "weights": self.weights,
@@ -78,8 +78,8 @@ def assemble(title: str, blocks: PageBlocks, *, links: str = "", installable: bo
 
     Args:
         title: window title, as text.
-        blocks: its data.
-        links: further markup of the head.
+        blocks: data of the page.
+        links: further markup for the head.
         installable: allow the service worker, manifest and icons of an installable folder.
     """
     contents = blocks.packed()
@@ -90,16 +90,16 @@ def assemble(title: str, blocks: PageBlocks, *, links: str = "", installable: bo
     # The page checks the worker's script before it runs it.
     script = _script([*blocks.worker[:1], *SCRIPTS], before=constants)
     style = "\n".join(map(asset, STYLES))
-    own = " 'self'" if installable else ""
-    policy = POLICY.format(script=_digest(script), style=_digest(style), own=own)
+    origin = " 'self'" if installable else ""
+    policy = POLICY.format(script=_digest(script), style=_digest(style), origin=origin)
     if installable:
         policy += "; manifest-src 'self'"
     elements = [
-        *(_block(name, _compress(content)) for name, content in contents.items()),
+        *(_block(name, gzip.compress(content, 9, mtime=0)) for name, content in contents.items()),
         # Uncompressed: the page checks the script and starts the worker before it can decompress anything.
         _block("worker", worker.encode()),
     ]
-    filled = Template(asset(HERE / "live.html")).substitute(
+    page = Template(asset(HERE / "live.html")).substitute(
         title=html.escape(figures.visible(title, 80)),
         policy=policy,
         links=links,
@@ -107,7 +107,7 @@ def assemble(title: str, blocks: PageBlocks, *, links: str = "", installable: bo
         blocks="\n".join(elements),
         script=script,
     )
-    return HtmlPage(filled + "\n")
+    return HtmlPage(page + "\n")
 
 
 def _script(files: Sequence[Path], before: str = "") -> str:
@@ -116,10 +116,6 @@ def _script(files: Sequence[Path], before: str = "") -> str:
 
 def _digest(content: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode("ascii")
-
-
-def _compress(content: bytes) -> bytes:
-    return gzip.compress(content, 9, mtime=0)
 
 
 def _block(name: str, content: bytes) -> str:

@@ -1,6 +1,6 @@
-"""Recorded attention weights, and the alignments computed from them. Drawing them is left to ``inspect``.
+"""Recorded attention weights, and the alignments computed from them.
 
-``record`` and its like are imported on first use, because they run a model and need PyTorch.
+The functions that run a model need PyTorch, and are imported on first use.
 """
 
 import importlib

@@ -20,10 +20,10 @@ class AlignmentHead:
     """Layer and head that an alignment is computed from.
 
     Attributes:
-        layer: counted from 1; None: the most informative layer, see :func:`most_informative`.
-        head: counted from 1; None: all heads combined.
-        combine: the reduction over heads, their mean or their maximum.
-        all_layers: take the mean of all layers, each weighted by its squared :func:`mutual_information`.
+        layer: layer, from 1; None: the most informative layer, see :func:`most_informative`.
+        head: head, from 1; None: all heads combined.
+        combine: how heads are combined: by their mean or their maximum.
+        all_layers: use the mean of all layers, each weighted by its squared :func:`mutual_information`.
     """
 
     layer: int | None = None
@@ -37,8 +37,8 @@ class Alignment:
     """Attention weight of each target token on each source token.
 
     Attributes:
-        matrix_TS: each row sums to 1, or to 0 if all its weight was on tokens that are left out.
-        target: output tokens, one per row; a row's query is the one that predicted its token.
+        matrix_TS: weights; each row sums to 1, or to 0 if all its weight was on dropped tokens.
+        target: output tokens, one per row; a row's query predicted its token.
         source: source tokens, one per column.
         caption: how the matrix was computed, as a sentence.
         rows: label of the row axis.
@@ -68,7 +68,7 @@ def align(
     """Return the alignment of one sentence.
 
     Args:
-        records: of a batch, from ``record``.
+        records: attention of a batch, from ``record``.
         source: the source tokens, including the end symbol.
         target: the output tokens (``target_out``), including the end symbol.
         index: position of the sentence in the batch.
@@ -85,7 +85,7 @@ def align(
             "this model has no attention over the source",
             remedy="Choose a model with cross-attention to see an alignment.",
         )
-    layers = [one.sentence(index) for one in cross]
+    layers = [record.sentence(index) for record in cross]
     layer = (
         most_informative(layers) if choice.layer is None else check_index("layer", choice.layer, len(layers))
     )
@@ -109,8 +109,8 @@ def align(
 def most_informative(layers: Sequence[Floats]) -> int:
     """Return the layer (from 1) whose mean over heads has the highest :func:`mutual_information`.
 
-    Entropy would be a poor criterion: a layer in which every query attends to the end symbol, a common
-    pattern, has the lowest entropy of all and carries no information.
+    Entropy would be a poor criterion: if every query attends to the end symbol, a common pattern, the layer
+    has the lowest entropy but carries no information.
 
     Args:
         layers: each layer's weights, (H, T, S).
@@ -129,14 +129,14 @@ def combine(heads_HTS: Floats, choice: AlignmentHead) -> Floats:
     if choice.head is not None:
         head: Floats = heads_HTS[check_index("head", choice.head, len(heads_HTS)) - 1]
         return head
-    return _normalise(heads_HTS.mean(axis=0) if choice.combine == "mean" else heads_HTS.max(axis=0))
+    return normalise_rows(heads_HTS.mean(axis=0) if choice.combine == "mean" else heads_HTS.max(axis=0))
 
 
 def _of_all(layers: Sequence[Floats], choice: AlignmentHead) -> Floats:
     means = [combine(layer, choice) for layer in layers]
     shares = np.array([mutual_information(mean) ** 2 for mean in means], dtype=np.float32)
     shares = shares / shares.sum() if shares.any() else np.full_like(shares, 1 / len(shares))
-    return _normalise(np.einsum("l,lts->ts", shares, np.stack(means)))
+    return normalise_rows(np.einsum("l,lts->ts", shares, np.stack(means)))
 
 
 def merge_words(matrix_TS: Floats, target_words: Sequence[int], source_words: Sequence[int]) -> Floats:
@@ -155,10 +155,11 @@ def merge_words(matrix_TS: Floats, target_words: Sequence[int], source_words: Se
 
 def drop_tokens(matrix_TS: Floats, rows_T: NDArray[np.bool_], columns_S: NDArray[np.bool_]) -> Floats:
     """Drop the rows and columns marked True and renormalise; a row without remaining weight stays 0."""
-    return _normalise(matrix_TS[~rows_T][:, ~columns_S])
+    return normalise_rows(matrix_TS[~rows_T][:, ~columns_S])
 
 
-def _normalise(matrix: Floats) -> Floats:
+def normalise_rows(matrix: Floats) -> Floats:
+    """Scale rows to a sum of 1; rows of zeros stay 0."""
     total: Floats = matrix.sum(axis=-1, keepdims=True)
     total[total == 0] = 1
     return matrix / total

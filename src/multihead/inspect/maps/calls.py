@@ -27,7 +27,7 @@ T = TypeVar("T")
 class Call:
     """One call of an attention module, or several concatenated along the queries.
 
-    Axes as in ``multihead.batch``. ``kind`` is the kind that the module declares, None if it declares none.
+    Axes as in ``multihead.batch``. ``kind`` is the kind that the module declares, or None.
     """
 
     module: str
@@ -55,8 +55,8 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 def in_its_formats(model: nn.Module, use: Callable[[nn.Module], T]) -> T:
     """Return ``use(model)`` in evaluation mode and fp32, or in the formats that its layers need.
 
-    A layer that casts by itself may need the formats of its own weights, and one that casts less needs the
-    autocast that it was trained with.
+    A layer that casts its inputs may need the formats of its weights; a layer that does not may need the
+    autocast it was trained with.
     """
     failures: list[RuntimeError] = []
     for formats in _FORMATS:
@@ -76,18 +76,18 @@ _FORMATS: tuple[Formats, ...] = get_args(Formats)
 
 @contextmanager
 def _plainly(model: nn.Module, formats: Formats) -> Iterator[nn.Module]:
-    """Evaluation mode, eager and without gradients for a block; yield the model, or its fp32 copy.
+    """Yield the model, or its fp32 copy, in evaluation mode, eager and without gradients.
 
-    A model that casts between its layers by hooks of its own runs in its own formats.
+    A model whose hooks cast between its layers runs in its own formats.
     """
-    own = {p.dtype for p in model.parameters() if p.is_floating_point()}
-    if formats == "fp32" and own != {torch.float32} and not _has_hooks(model):
+    dtypes = {p.dtype for p in model.parameters() if p.is_floating_point()}
+    if formats == "fp32" and dtypes != {torch.float32} and not _has_hooks(model):
         model = copy.deepcopy(model).float()
     device = next(model.parameters()).device
     with ExitStack() as stack:
         stack.enter_context(torch.no_grad())
         stack.enter_context(torch.autocast(device.type, torch.bfloat16, enabled=formats == "autocast"))
-        # Nothing is compiled before the compiler is imported, which takes seconds and `set_stance` would do.
+        # `set_stance` would import the compiler, which takes seconds; until then nothing is compiled.
         if "torch._dynamo" in sys.modules:
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         stack.enter_context(evaluating(model))
@@ -95,7 +95,7 @@ def _plainly(model: nn.Module, formats: Formats) -> Iterator[nn.Module]:
 
 
 def _has_hooks(model: nn.Module) -> bool:
-    """Return whether a module has a hook, besides those of a recording in another thread."""
+    """Return whether a module has a hook other than those of a recording in another thread."""
     return any(
         not getattr(hook, "__module__", "").startswith("multihead.inspect.maps.")
         for part in model.modules()
@@ -117,7 +117,7 @@ def capture(model: nn.Module) -> Iterator[list[Call]]:
     doubtful = {type(module): module for _, module in modules if _inherits_weights(type(module))}
     hooks += [
         module.register_forward_hook(_warn_of_other_weights, with_kwargs=True)
-        for module in doubtful.values()  # one of each class
+        for module in doubtful.values()  # one module per class
     ]
     try:
         yield captured
@@ -135,21 +135,21 @@ def _capture_hook(name: str, captured: list[Call], thread: int) -> Callable[...,
 
 
 def _call(name: str, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-    given = inspect.signature(module.forward).bind(*args, **kwargs).arguments
-    q, k, allowed = given["q"], given["k"], given.get("allowed")
-    if callable(own := getattr(module, "mask", None)):
-        allowed = own(q, k)  # a module with a sparse layout of its own declares it here
+    arguments = inspect.signature(module.forward).bind(*args, **kwargs).arguments
+    q, k, allowed = arguments["q"], arguments["k"], arguments.get("allowed")
+    if callable(mask := getattr(module, "mask", None)):
+        allowed = mask(q, k)  # a module with a sparse layout declares it here
     weights: Tensor = module.weights(q, k, allowed)
     if allowed is not None:
         allowed = allowed.broadcast_to(weights.shape)
-    return Call(name, getattr(module, "kind", None), weights, allowed, q, k, given["v"])
+    return Call(name, getattr(module, "kind", None), weights, allowed, q, k, arguments["v"])
 
 
 def _inherits_weights(kind: type[nn.Module]) -> bool:
-    """Return whether a class has a ``forward`` of its own, but another class's weights."""
+    """Return whether a class overrides ``forward`` but inherits ``weights``."""
     forward = next(base for base in kind.__mro__ if "forward" in vars(base))
-    own = [base for base in kind.__mro__ if issubclass(base, forward)]
-    return not any(name in vars(base) for base in own for name in ("weights", "scores"))
+    overriding = [base for base in kind.__mro__ if issubclass(base, forward)]
+    return not any(name in vars(base) for base in overriding for name in ("weights", "scores"))
 
 
 def _warn_of_other_weights(
@@ -165,17 +165,17 @@ def _warn_of_other_weights(
 
 
 def join_steps(captured: Sequence[Call]) -> list[Call]:
-    """Concatenate a module's single-query calls, as a step-wise decoder makes them; keep other calls.
+    """Concatenate the single-query calls of a step-wise decoder, module by module; keep other calls.
 
     Modules stay in the order of their first call.
     """
     names = list(dict.fromkeys(call.module for call in captured))
     by_module = sorted(captured, key=lambda call: names.index(call.module))
-    found: list[Call] = []
+    joined: list[Call] = []
     for _, group in groupby(by_module, key=lambda call: (call.module, call.weights_BHQK.shape[2] == 1)):
         parts = list(group)
-        found.extend([_concatenate(parts)] if parts[0].weights_BHQK.shape[2] == 1 else parts)
-    return found
+        joined.extend([_concatenate(parts)] if parts[0].weights_BHQK.shape[2] == 1 else parts)
+    return joined
 
 
 def _concatenate(parts: Sequence[Call]) -> Call:
@@ -206,7 +206,7 @@ def pad_to_distinct_widths(batch: PairBatch) -> PairBatch:
 
 
 def kind_by_shape(call: Call, batch: PairBatch) -> Kind:
-    """Infer a call's kind from its shape, in a batch from :func:`pad_to_distinct_widths`.
+    """Infer a call's kind from its shape; the batch is from :func:`pad_to_distinct_widths`.
 
     Raises:
         ValueError: the number of queries or keys matches neither side of the batch.

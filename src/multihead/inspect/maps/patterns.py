@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from multihead.inspect.maps.records import AttentionRecord
 
 MIN_SHARE = 0.5
-"""Smallest share of a head's weight for which a pattern is named."""
+"""Minimum share of a head's weight for naming a pattern."""
 
 
 def pattern(
@@ -19,7 +19,7 @@ def pattern(
     Args:
         head_QK: the head's weights.
         special_K: True = the key is a special symbol.
-        same_sequence: queries and keys are positions of the same sequence.
+        same_sequence: whether queries and keys are positions of the same sequence.
     """
     shares = {"special symbols": float(head_QK[:, special_K].sum(axis=1).mean())}
     if same_sequence:
@@ -38,13 +38,13 @@ def entropy(head_QK: NDArray[np.floating]) -> float:
 
 
 def sharpest_head(records: Sequence[AttentionRecord], special_K: NDArray[np.bool_]) -> tuple[int, int]:
-    """Return layer and head, from 1, of the head with the lowest entropy among those without a pattern.
+    """Return layer and head, from 1, of the lowest-entropy head among the heads without a pattern.
 
-    A previous-token head has the lowest entropy of all but shows little. If every head has a pattern, the
-    head with the lowest entropy is returned.
+    A previous-token head has the lowest entropy but shows little. If every head has a pattern, all heads
+    compete.
 
     Args:
-        records: self-attention of one sequence.
+        records: self-attention records of one sequence.
         special_K: True = the token is a special symbol.
     """
 
@@ -53,5 +53,5 @@ def sharpest_head(records: Sequence[AttentionRecord], special_K: NDArray[np.bool
         return pattern(weights_QK, special_K, same_sequence=True)[0] != "", entropy(weights_QK)
 
     heads = [(record, head) for record in records for head in range(record.num_heads)]
-    record, head = min(heads, key=lambda one: rank(*one))
+    record, head = min(heads, key=lambda pair: rank(*pair))
     return record.layer, head + 1

@@ -1,7 +1,7 @@
-"""Records attention weights by running the chosen output once more, teacher-forced.
+"""Records attention weights by a second, teacher-forced pass over the output.
 
-Only the interface of attention modules is used: ``weights(q, k, allowed)``, the paper's equation. It gives
-the weights that ``forward`` used, whichever kernel computed them.
+The weights come from the modules' ``weights(q, k, allowed)``, the paper's equation: they equal the weights of
+``forward``, whichever kernel computed it.
 """
 
 from collections import defaultdict
@@ -25,18 +25,18 @@ def record(model: nn.Module, batch: PairBatch, *, keep_inputs: bool = False) -> 
     The model runs in evaluation mode, in fp32, eagerly and without gradients. Its mode, weights and hooks
     are left unchanged.
 
-    A module may declare its kind by an attribute ``kind``. Otherwise the kind follows from the shapes, for
-    which the batch is padded until source and target differ in width. A module that a recurrent decoder
+    A module may declare its kind in an attribute ``kind``. Otherwise the kind follows from the shapes: the
+    batch is padded until source and target differ in width. A module that a recurrent decoder
     calls once per target position gives one record; a module shared by several layers gives one per layer.
 
     Args:
-        model: has ``score(batch)``; its attention modules have ``forward(q, k, v, allowed)`` and
+        model: a model with ``score(batch)``; its attention modules have ``forward(q, k, v, allowed)`` and
             ``weights(q, k, allowed)``, which returns (B, H, Q, K).
         batch: B pairs, on any device.
         keep_inputs: also keep q, k and v.
 
     Returns:
-        The records in the order the modules ran; an empty list for a model without attention.
+        The records in the order the modules ran; empty for a model without attention.
 
     Raises:
         ValueError: a module declares no kind and its shapes match none.
@@ -45,7 +45,7 @@ def record(model: nn.Module, batch: PairBatch, *, keep_inputs: bool = False) -> 
     source, target = batch.source.lengths_B, batch.target_lengths_B
     layers: defaultdict[Kind, int] = defaultdict(int)
     records = []
-    for call in _capture(model, lambda read: read.score(batch)):
+    for call in _capture(model, lambda plain: plain.score(batch)):
         kind = call.kind or calls.kind_by_shape(call, batch)
         layers[kind] += 1
         queries = source if kind == "encoder self" else target
@@ -62,8 +62,8 @@ def record_sequence(
     As in :func:`record`, the model runs in evaluation mode, in fp32, eagerly and without gradients.
 
     Args:
-        model: all its attention modules are self-attention.
-        run: feeds the sequence, a batch of one, to the model it is given (which may be an fp32 copy).
+        model: a model whose attention modules are all self-attention.
+        run: feeds the sequence, a batch of one, to a model (which may be an fp32 copy).
         length: length of the sequence without padding.
         keep_inputs: also keep q, k and v.
 
@@ -78,13 +78,13 @@ def record_sequence(
 
 
 def record_cross(model: nn.Module, run: Callable[[Any], object]) -> NDArray[np.float32]:
-    """Record the attention of queries to another sequence, of every layer: modules named "cross_attention".
+    """Record every layer's attention to another sequence: its modules named "cross_attention".
 
     The model runs as in :func:`record`.
 
     Args:
-        model: its cross-attention has the same numbers of heads, queries and keys in every layer.
-        run: feeds a batch of one to the model it is given.
+        model: a model with the same numbers of heads, queries and keys in every cross-attention.
+        run: feeds a batch of one to a model.
 
     Returns:
         Weights (L, H, Q, K), in the order the layers ran.
@@ -96,12 +96,12 @@ def record_cross(model: nn.Module, run: Callable[[Any], object]) -> NDArray[np.f
 def _capture(model: nn.Module, run: Callable[[Any], object]) -> list[Call]:
     """Run the model and return the calls of its attention modules."""
 
-    def captured(plain: nn.Module) -> list[Call]:
-        with calls.capture(plain) as found:
+    def capture(plain: nn.Module) -> list[Call]:
+        with calls.capture(plain) as out:
             run(plain)
-        return found
+        return out
 
-    return calls.join_steps(calls.in_its_formats(model, captured))
+    return calls.join_steps(calls.in_its_formats(model, capture))
 
 
 def _record(

@@ -16,14 +16,14 @@ Kind = Literal["encoder self", "decoder self", "cross", "self"]
 class AttentionRecord:
     """Attention weights of one module for a batch. Axes as in ``multihead.batch``.
 
-    As a query, target position i predicts output token i (``target_out``); as a key, it is the token read
-    there (``target_in``).
+    As a query, target position i predicts output token i (``target_out``); as a key, it is input token i
+    (``target_in``).
 
     Attributes:
         module: path in the model, "decoder.layers.0.cross_attention.score".
         kind: encoder self-, decoder self- or cross-attention, or "self".
-        layer: counted from 1 among the modules of this kind, in the order they ran.
-        weights_BHQK: rows sum to 1 over the allowed keys; trimmed to the longest sentence.
+        layer: number among the modules of this kind, from 1, in the order they ran.
+        weights_BHQK: weights, trimmed to the longest sentence; rows sum to 1 over the allowed keys.
         allowed_BHQK: True = the query may attend to the key; None: every query may attend to every key.
         query_lengths_B: lengths without padding, including special symbols.
         key_lengths_B: lengths without padding, including special symbols.
@@ -55,5 +55,5 @@ class AttentionRecord:
 
 
 Attended = Callable[[Sequence[Sequence[int]], Sequence[Sequence[int]]], list[AttentionRecord]]
-"""(sources, outputs), ids without special symbols -> records of each layer's attention over the source; none:
-the model has no such attention."""
+"""(sources, outputs), ids without special symbols -> records of each layer's attention over the source; empty
+for a model without cross-attention."""

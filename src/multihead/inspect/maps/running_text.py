@@ -14,11 +14,11 @@ def running_text(tokenizer: Tokenizer, text: str) -> Sentence:
     """Return the tokens of a text, each labelled with the span of text that it covers.
 
     The subwords of a language model may be characters or bytes and need not mark word starts, so words are
-    found in the text itself. A run of spaces or punctuation between two words counts as a word. Tokens of
-    white space are shown by visible signs. Tokens that share one character (its bytes) are numbered.
+    found in the text itself. A run of spaces or punctuation between two words counts as a word. White-space
+    tokens get visible signs. Tokens that share one character (its bytes) are numbered.
     """
     pieces = tokenizer.pieces(text)
-    starts = [found.start() for found in _WORD.finditer(text)]
+    starts = [match.start() for match in _WORD.finditer(text)]
     spans = [(piece.start, piece.end) for piece in pieces]
     tokens: list[TokenLabel] = []
     words: list[TokenLabel] = []
@@ -29,14 +29,14 @@ def running_text(tokenizer: Tokenizer, text: str) -> Sentence:
         number = bisect_right(starts, begin) - 1
         if number != last:
             last = number
-            found = _WORD.match(text, starts[number])
-            words.append(TokenLabel(visible_spaces(found.group() if found else text[begin:end]), len(words)))
+            match = _WORD.match(text, starts[number])
+            words.append(TokenLabel(visible_spaces(match.group() if match else text[begin:end]), len(words)))
         tokens.append(TokenLabel(_label(text[begin:end], spans, i), len(words) - 1))
     return Sentence(tuple(tokens), tuple(words))
 
 
 def visible_spaces(text: str) -> str:
-    """Replace white space by visible signs in a text that is only white space; return any other unchanged."""
+    """Return a white-space text with visible signs; return any other text unchanged."""
     return text if text.strip() else text.translate(_VISIBLE)
 
 

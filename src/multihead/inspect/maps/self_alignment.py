@@ -25,7 +25,7 @@ SHARPEST = AlignmentHead()
 def resolve(records: Sequence[AttentionRecord], tokens: Sentence, choice: AlignmentHead) -> tuple[int, int]:
     """Return the chosen layer and head, both from 1; head 0 means all heads combined.
 
-    If neither is given, they are those of :func:`sharpest_head`.
+    If neither is given, :func:`sharpest_head` chooses both.
 
     Raises:
         UserError: the model has no attention, or no such layer or head.
@@ -50,7 +50,7 @@ def align_self(
     """Return the attention of each token of a sequence to every token of the same sequence.
 
     Args:
-        records: of one sequence, from ``record_sequence``.
+        records: attention of one sequence, from ``record_sequence``.
         tokens: the sequence.
         choice: layer and head; see :func:`resolve`.
         words: merge subwords into words: sum over a word's keys, mean over its queries.
@@ -65,17 +65,17 @@ def align_self(
     allowed = np.ones_like(matrix, dtype=np.bool_)
     if record.allowed_BHQK is not None:
         allowed = record.allowed_BHQK[0, 0]
-    shown = tokens.pieces
+    labels = tokens.pieces
     if words:
-        numbers = [token.word for token in shown]
+        numbers = [token.word for token in labels]
         matrix = merge_words(matrix, numbers, numbers)
         allowed = merge_words(allowed.astype(np.float32), numbers, numbers) > 0
-        shown = tokens.words
+        labels = tokens.words
     if not specials:
-        special = np.array([token.special for token in shown])
+        special = np.array([token.special for token in labels])
         if not special.all():
             matrix, allowed = drop_tokens(matrix, special, special), allowed[~special][:, ~special]
-            shown = tuple(token for token in shown if not token.special)
+            labels = tuple(token for token in labels if not token.special)
     parts = [f"Self-attention, layer {layer} of {len(records)}"]
     heads = record.num_heads
     if heads > 1:
@@ -83,8 +83,8 @@ def align_self(
     parts += ["subwords merged into words"] if words else []
     return Alignment(
         matrix,
-        shown,
-        shown,
+        labels,
+        labels,
         f"{', '.join(parts)}. {CAUTION}",
         rows="token (query)",
         columns="token (key)",

@@ -8,7 +8,7 @@ from itertools import groupby
 from multihead.text.tokenizer import Tokenizer
 
 _MARKS = ("▁", "Ġ", "##")
-"""Markers by which a subword starts or continues a word (Metaspace, byte-level, WordPiece)."""
+"""Markers of a word start or continuation in subwords (Metaspace, byte-level, WordPiece)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class TokenLabel:
 
     Attributes:
         text: the text without the marker of a word start or continuation.
-        word: number of the word in the sentence, from 0; a special symbol is a word of its own.
+        word: number of the word in the sentence, from 0; a special symbol counts as a word.
         special: True for a begin, end or padding symbol.
     """
 
@@ -30,7 +30,7 @@ class TokenLabel:
 class Sentence:
     """One sequence: its subwords, one per position of the model, and the words that they form.
 
-    Punctuation before or after a word is a word of its own; inside a word ("forty-two", "don't") it is not.
+    Punctuation before or after a word counts as a word; inside a word ("forty-two", "don't") it does not.
     """
 
     pieces: tuple[TokenLabel, ...]
@@ -43,7 +43,7 @@ def sentence(tokenizer: Tokenizer, ids: Sequence[int], standalone: Collection[in
     Args:
         tokenizer: the tokenizer that produced the ids.
         ids: the subwords.
-        standalone: subwords that always form a word of their own besides the special symbols, e.g. [MASK].
+        standalone: subwords besides the special symbols that always form a word, e.g. [MASK].
     """
     controls = {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id}
     standalone = {*standalone, *tokenizer.symbols.values()}

@@ -1,7 +1,7 @@
 """Trace of a forward pass: which modules and weights compute which tensors, in order, from which inputs.
 
-Forward hooks see every call of a module, and a ``TorchFunctionMode`` every function that reads a weight, so
-that a cell whose weights a decoder reads step by step is seen as well.
+Forward hooks see every call of a module. A ``TorchFunctionMode`` sees every function that reads a weight, and
+so also cells whose weights a decoder reads step by step.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,11 +26,11 @@ CONSTANTS = (
     "full_like",
     "empty_like",
 )
-"""Functions whose output depends on no number of their input."""
+"""Functions whose output does not depend on the values of their input."""
 Weight = tuple[str, str]
 """A weight of a unit: the unit's path, and the weight's name in it."""
 TARGET = -1
-"""The origin of what depends on the target ids."""
+"""The origin of tensors that depend on the target ids."""
 
 
 @dataclass(slots=True)
@@ -39,13 +39,13 @@ class Use:
 
     Attributes:
         module: path in the model.
-        shape: of the output, without the axis of a batch of one.
-        widest: the widest vector that a matrix of the module makes.
-        origins: uses whose outputs it reads, as indices; ``TARGET`` if it depends on the target ids.
-        inside: path of the container around it, of those to report.
-        integers: whether its input is ids.
+        shape: shape of the output, without the axis of a batch of one.
+        widest: width of the widest vector that a matrix of the module computes.
+        origins: indices of the uses whose outputs it reads; ``TARGET`` if it depends on the target ids.
+        inside: path of the reported container around it.
+        integers: whether its input consists of ids.
         called: whether it is a call.
-        weights: names in the module of the weights that a use outside a call reads.
+        weights: for a use outside a call, the names of the weights it reads.
     """
 
     module: str
@@ -80,7 +80,7 @@ class Trace(TorchFunctionMode):
             for name, parameter in model.get_submodule(path).named_parameters()
         }
         self._origins: Any = WeakIdKeyDictionary()
-        self._made_of: Any = WeakIdKeyDictionary()
+        self._weights_of: Any = WeakIdKeyDictionary()
         if target is not None:
             self._origins[target] = frozenset({TARGET})
         self._active: list[int] = []
@@ -100,53 +100,55 @@ class Trace(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Run a function and note what it read."""
-        made = func(*args, **(kwargs or {}))
+        """Run a function and note which tensors it read."""
+        output = func(*args, **(kwargs or {}))
         if get_ident() == self._thread and getattr(func, "__name__", "") not in CONSTANTS:
-            self._note(list(tensors((args, kwargs or {}))), made)
-        return made
+            self._note(list(tensors((args, kwargs or {}))), output)
+        return output
 
-    def _note(self, given: list[Tensor], made: Any) -> None:
-        weights = [self._weights_in(one) for one in given]
-        read: frozenset[Weight] = frozenset().union(*weights)
-        data = [one for one, of_weights in zip(given, weights, strict=True) if not of_weights]
-        outputs = list(tensors(made))
-        if not data:  # a weight of another form: transposed, normalised
-            for one in outputs if read else ():
-                self._made_of[one] = read
+    def _note(self, inputs: list[Tensor], output: Any) -> None:
+        weights = [self._weights_in(tensor) for tensor in inputs]
+        used: frozenset[Weight] = frozenset().union(*weights)
+        data = [tensor for tensor, of_tensor in zip(inputs, weights, strict=True) if not of_tensor]
+        outputs = list(tensors(output))
+        if not data:  # a weight in another form: transposed, normalised
+            for tensor in outputs if used else ():
+                self._weights_of[tensor] = used
             return
         if not outputs:
             return
-        origins = self._of(data)
-        if read and not self._active:
-            path = min(read)[0]
+        origins = self._origins_of(data)
+        if used and not self._active:
+            path = min(used)[0]
             use = self._begin(path, data)
             self.uses[use].called = False
-            self.uses[use].weights = {name for unit, name in read if unit == path}
+            self.uses[use].weights = {name for unit, name in used if unit == path}
             self.uses[use].widest = outputs[0].shape[-1] if outputs[0].dim() else 0
-            self._end(use, made)
+            self._end(use, output)
             return
         if self._active:
             use = self._active[-1]
             self.uses[use].origins |= origins - {use}
-            if read and outputs[0].is_floating_point() and outputs[0].dim():
+            if used and outputs[0].is_floating_point() and outputs[0].dim():
                 self.uses[use].widest = max(self.uses[use].widest, outputs[0].shape[-1])
-        written = {id(one) for one in data}
-        for one in outputs:
-            # A function that writes into its input leaves what the input came from.
-            self._origins[one] = origins | self._of([one]) if id(one) in written else origins
+        data_ids = {id(tensor) for tensor in data}
+        for tensor in outputs:
+            # A function that writes into its input keeps the origins of the input.
+            self._origins[tensor] = (
+                origins | self._origins_of([tensor]) if id(tensor) in data_ids else origins
+            )
 
-    def _weights_in(self, given: Tensor) -> frozenset[Weight]:
-        owner = self._owners.get(id(given))
-        made_of: frozenset[Weight] = self._made_of.get(given, frozenset())
-        return made_of if owner is None else frozenset({owner})
+    def _weights_in(self, tensor: Tensor) -> frozenset[Weight]:
+        owner = self._owners.get(id(tensor))
+        weights: frozenset[Weight] = self._weights_of.get(tensor, frozenset())
+        return weights if owner is None else frozenset({owner})
 
-    def _of(self, given: list[Tensor]) -> frozenset[int]:
-        return frozenset().union(*(self._origins.get(one, frozenset()) for one in given))
+    def _origins_of(self, inputs: list[Tensor]) -> frozenset[int]:
+        return frozenset().union(*(self._origins.get(tensor, frozenset()) for tensor in inputs))
 
-    def _begin(self, path: str, given: list[Tensor]) -> int:
-        origins = self._of(given)
-        ids = bool(given) and not given[0].is_floating_point()
+    def _begin(self, path: str, inputs: list[Tensor]) -> int:
+        origins = self._origins_of(inputs)
+        ids = bool(inputs) and not inputs[0].is_floating_point()
         inside = self._inside[-1][0] if self._inside else ""
         self.uses.append(Use(path, origins=set(origins), inside=inside, integers=ids))
         return len(self.uses) - 1
@@ -159,44 +161,43 @@ class Trace(TorchFunctionMode):
                     self._begin(path, list(tensors((args, kwargs)))) if first else self._active[-1]
                 )
 
-        def leave(_: nn.Module, args: Any, kwargs: Any, made: Any) -> None:
+        def leave(_: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
             if get_ident() == self._thread:
                 use = self._active.pop()
                 if not self._active:
-                    self._end(use, made)
+                    self._end(use, output)
 
         yield module.register_forward_pre_hook(enter, with_kwargs=True)
         yield module.register_forward_hook(leave, with_kwargs=True)
 
     def _watch_container(self, path: str, module: nn.Module) -> Iterator[Any]:
-        own = {unit for unit, _ in self._owners.values() if unit.startswith(path + ".")}
+        units = {unit for unit, _ in self._owners.values() if unit.startswith(path + ".")}
 
         def enter(_: nn.Module, args: Any, kwargs: Any) -> None:
             if get_ident() == self._thread:
                 self._inside.append((path, len(self.uses)))
 
-        def leave(_: nn.Module, args: Any, kwargs: Any, made: Any) -> None:
+        def leave(_: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
             if get_ident() != self._thread:
                 return
             # A kernel may add and normalise in one pass, which neither a hook nor a function shows.
             before = self._inside[-1][1]
-            for unit in own - {use.module for use in self.uses[before:]}:
+            for unit in units - {use.module for use in self.uses[before:]}:
                 use = self._begin(unit, [])
-                self.uses[use].origins |= set(range(before, use)) | self._of(list(tensors((args, kwargs))))
-                self.uses[use].origins |= {TARGET} & set().union(
-                    *(one.origins for one in self.uses[before:use])
-                )
-                self._end(use, made)
+                origins = set().union(*(earlier.origins for earlier in self.uses[before:use]))
+                self.uses[use].origins |= set(range(before, use)) | ({TARGET} & origins)
+                self.uses[use].origins |= self._origins_of(list(tensors((args, kwargs))))
+                self._end(use, output)
             self._inside.pop()
 
         yield module.register_forward_pre_hook(enter, with_kwargs=True)
         yield module.register_forward_hook(leave, with_kwargs=True)
 
-    def _end(self, use: int, made: Any) -> None:
-        self.uses[use].shape = _shape(made)
+    def _end(self, use: int, output: Any) -> None:
+        self.uses[use].shape = _shape(output)
         origin = frozenset({use} | ({TARGET} & self.uses[use].origins))
-        for one in tensors(made):
-            self._origins[one] = origin
+        for tensor in tensors(output):
+            self._origins[tensor] = origin
 
 
 def trace(
@@ -208,35 +209,39 @@ def trace(
 ) -> list[Use]:
     """Run a model once, as ``record`` does, and return the uses of its units in order; see :class:`Trace`."""
 
-    def traced(plain: nn.Module) -> list[Use]:
-        found = Trace(plain, unit_of, around, target)
+    def run_traced(plain: nn.Module) -> list[Use]:
+        tracer = Trace(plain, unit_of, around, target)
         try:
-            with found:
+            with tracer:
                 run(plain)
         finally:
-            found.remove()
-        return found.uses
+            tracer.remove()
+        return tracer.uses
 
-    return in_its_formats(model, traced)
+    return in_its_formats(model, run_traced)
 
 
-def tensors(found: Any) -> Iterator[Tensor]:
+def tensors(values: Any) -> Iterator[Tensor]:
     """Yield the tensors of nested tuples, lists and dicts."""
-    if isinstance(found, Tensor):
-        yield found
-    elif isinstance(found, (tuple, list)):
-        for one in found:
-            yield from tensors(one)
-    elif isinstance(found, dict):
-        yield from tensors(list(found.values()))
+    if isinstance(values, Tensor):
+        yield values
+    elif isinstance(values, (tuple, list)):
+        for value in values:
+            yield from tensors(value)
+    elif isinstance(values, dict):
+        yield from tensors(list(values.values()))
 
 
-def _shape(made: Any) -> tuple[int, ...]:
-    first = made[0] if isinstance(made, tuple) and made and isinstance(made[0], PackedSequence) else made
-    if isinstance(first, PackedSequence):
-        return tuple(first.data.shape)
-    found = next((one for one in tensors(made) if one.is_floating_point()), None)
-    if found is None:
+def _shape(output: Any) -> tuple[int, ...]:
+    packed = (
+        output[0]
+        if isinstance(output, tuple) and output and isinstance(output[0], PackedSequence)
+        else output
+    )
+    if isinstance(packed, PackedSequence):
+        return tuple(packed.data.shape)
+    tensor = next((tensor for tensor in tensors(output) if tensor.is_floating_point()), None)
+    if tensor is None:
         return ()
-    shape = tuple(found.shape)
+    shape = tuple(tensor.shape)
     return shape[1:] if len(shape) > 1 and shape[0] == 1 else shape

@@ -20,34 +20,36 @@ Head = tuple[AttentionRecord, int]
 
 
 def equations(records: Sequence[AttentionRecord], first: Head, limit: int, *, full: bool) -> Json:
-    """Return the inputs of as many heads as the page has room for, as page data.
+    """Return the inputs of as many heads as fit on the page, as page data.
 
     Args:
-        records: of a batch of one sentence.
-        first: the head to begin with, which is always embedded. Then come the other heads of its module, the
-            modules of its kind, and the rest.
+        records: attention of one sentence.
+        first: the first head, which is always embedded; then the other heads of its module, the modules of
+            its kind, and the rest.
         limit: number of queries and keys to embed.
-        full: embed all heads, whatever their size.
+        full: embed all heads, regardless of their size.
     """
     numbers: list[Json] = []
     room, left_out = MAX_BYTES, 0
     for record, head in _in_order(records, first):
-        found = head_inputs(record, head, limit)
-        if found is None:
+        entry = head_inputs(record, head, limit)
+        if entry is None:
             continue
-        room -= sum(len(found[name]) for name in "qkv")
+        room -= sum(len(entry[name]) for name in "qkv")
         if full or room >= 0 or not numbers:
-            numbers.append(found)
+            numbers.append(entry)
         else:
             left_out += 1
     return {"numbers": numbers, "numbers_left_out": left_out}
 
 
 def _in_order(records: Sequence[AttentionRecord], first: Head) -> Iterator[Head]:
-    chosen, head = first
-    nearest = sorted(records, key=lambda one: (one is not chosen, one.kind != chosen.kind))
-    every = ((record, number) for record in nearest for number in range(record.num_heads))
-    return chain([first], (one for one in every if one[0] is not chosen or one[1] != head))
+    module, first_head = first
+    nearest = sorted(records, key=lambda record: (record is not module, record.kind != module.kind))
+    heads = ((record, head) for record in nearest for head in range(record.num_heads))
+    return chain(
+        [first], ((record, head) for record, head in heads if record is not module or head != first_head)
+    )
 
 
 def head_inputs(record: AttentionRecord, head: int, limit: int) -> Json | None:
@@ -57,8 +59,8 @@ def head_inputs(record: AttentionRecord, head: int, limit: int) -> Json | None:
     et al. 2015, sec. 3.1). Other score functions have no step-by-step view.
 
     Args:
-        record: of a batch of one sentence, with queries, keys and values.
-        head: counted from 0.
+        record: attention of one sentence, with queries, keys and values.
+        head: head, from 0.
         limit: number of queries and keys to embed.
     """
     if record.q_BHQd is None or record.k_BHKd is None or record.v_BHKd is None:

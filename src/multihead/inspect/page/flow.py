@@ -1,7 +1,7 @@
 """The model as a data flow: the parts that a sentence passes through, in order, with their measured sizes.
 
-The parts, their order, their vectors and what reads what are those of one forward pass over the sentence of
-the page (``attention_maps.tracing``); the parameters are counted in the model.
+One forward pass over the page's sentence gives the parts, their order, their vectors and their inputs
+(``maps.tracing``); the parameters are counted in the model.
 """
 
 from collections import defaultdict
@@ -26,20 +26,20 @@ def flow(
     """Return the data flow of a model as page data.
 
     Args:
-        model: any model that is inspected.
-        run: feeds the sequence, a batch of one, to the model it is given (which may be an fp32 copy).
+        model: the model.
+        run: feeds the sequence, a batch of one, to a model (which may be an fp32 copy).
         records: its recorded attention.
-        target: the target ids as the model reads them; None: a model with a single sequence.
+        target: the model's target input ids; None: a model with a single sequence.
     """
     unit_of = units(model)
     around = {path for path, module in model.named_modules() if is_residual(module)}
     uses = trace(model, run, unit_of, around, target)
-    every = {id(one): one.numel() for one in model.parameters()}
-    shown = {id(one) for use in uses for one in model.get_submodule(use.module).parameters()}
+    sizes = {id(parameter): parameter.numel() for parameter in model.parameters()}
+    used = {id(p) for use in uses for p in model.get_submodule(use.module).parameters()}
     return {
         "parts": list(_parts(model, uses, records)),
-        "parameters": sum(every.values()),
-        "elsewhere": sum(size for key, size in every.items() if key not in shown),
+        "parameters": sum(sizes.values()),
+        "elsewhere": sum(size for key, size in sizes.items() if key not in used),
     }
 
 
@@ -48,17 +48,17 @@ def units(model: nn.Module) -> dict[str, str]:
 
     A module of an unknown class is a unit if it has weights and no submodules.
     """
-    found: dict[str, str] = {}
+    out: dict[str, str] = {}
 
     def walk(path: str, module: nn.Module) -> None:
         if path and role_of(module):
-            found.update({".".join(filter(None, [path, name])): path for name, _ in module.named_modules()})
+            out.update({".".join(filter(None, [path, name])): path for name, _ in module.named_modules()})
             return
         for name, child in module.named_children():
             walk(f"{path}.{name}" if path else name, child)
 
     walk("", model)
-    return found
+    return out
 
 
 @dataclass(slots=True)
@@ -66,10 +66,10 @@ class _UnitUses:
     """All uses of a unit on one side: a step-wise decoder uses it once per token.
 
     Attributes:
-        use: the first.
+        use: the first use.
         target: whether it is on the target side.
-        numbers: of the uses.
-        reads: parts of the source side that a part of the target side reads.
+        numbers: indices of the uses.
+        reads: for a part of the target side, the parts of the source side that it reads.
     """
 
     use: Use
@@ -79,26 +79,27 @@ class _UnitUses:
 
 
 def _merge(uses: Sequence[Use]) -> list[_UnitUses]:
-    """Return the parts, those of the source side first."""
+    """Return the parts, source side first."""
     sides = _sides(uses)
-    found: dict[tuple[str, bool, bool, bool], _UnitUses] = {}
+    by_key: dict[tuple[str, bool, bool, bool], _UnitUses] = {}
     for number in sorted(range(len(uses)), key=sides.__getitem__):
         use = uses[number]
         key = use.module, use.called, use.integers, sides[number]
-        found.setdefault(key, _UnitUses(use, sides[number])).numbers.append(number)
-    parts = list(found.values())
+        by_key.setdefault(key, _UnitUses(use, sides[number])).numbers.append(number)
+    parts = list(by_key.values())
     part_of = {number: place for place, part in enumerate(parts) for number in part.numbers}
     for part in parts:
-        read = {part_of[one] for number in part.numbers for one in uses[number].origins if one != TARGET}
-        part.reads = {one for one in read if part.target and not parts[one].target}
+        origins = set().union(*(uses[number].origins for number in part.numbers)) - {TARGET}
+        places = {part_of[origin] for origin in origins}
+        part.reads = {place for place in places if part.target and not parts[place].target}
     return parts
 
 
 def _sides(uses: Sequence[Use]) -> list[bool]:
     """Return for each use whether it is on the target side.
 
-    It is if it depends on the target ids. So is what only such uses read if it reads nothing itself, such as
-    positions that are added to embeddings, or if it is a unit of that side before the first token.
+    A use that depends on the target ids is. So is a use that only such uses read, if it has no inputs (as
+    positions added to embeddings) or is a unit of that side before the first token.
     """
     dependent = [TARGET in use.origins for use in uses]
     units = {(use.module, use.called, use.integers) for use in uses if TARGET in use.origins}
@@ -121,11 +122,11 @@ def _parts(model: nn.Module, uses: Sequence[Use], records: Sequence[AttentionRec
     parts = _merge(uses)
     for part in parts:
         module = model.get_submodule(part.use.module)
-        own = dict(module.named_parameters())
+        parameters = dict(module.named_parameters())
         if not part.use.called:
-            read = set().union(*(uses[number].weights for number in part.numbers))
-            own = {name: one for name, one in own.items() if name in read}
-        new = {id(one): one.numel() for one in own.values() if id(one) not in counted}
+            weights = set().union(*(uses[number].weights for number in part.numbers))
+            parameters = {name: parameter for name, parameter in parameters.items() if name in weights}
+        new = {id(p): p.numel() for p in parameters.values() if id(p) not in counted}
         counted |= new.keys()
         yield {
             "role": _role(module, part.use, last=part is parts[-1]),
@@ -138,8 +139,8 @@ def _parts(model: nn.Module, uses: Sequence[Use], records: Sequence[AttentionRec
             "inner": max(uses[number].widest for number in part.numbers),
             "calls": len(part.numbers),
             "parameters": sum(new.values()),
-            "shared": bool(own) and not new,
-            "tensors": [[name, list(one.shape)] for name, one in own.items()],
+            "shared": bool(parameters) and not new,
+            "tensors": [[name, list(parameter.shape)] for name, parameter in parameters.items()],
             "reads": sorted(part.reads),
             "attention": _attention(part.use, records),
         }
@@ -157,10 +158,10 @@ def _role(module: nn.Module, use: Use, *, last: bool) -> str:
 
 
 def _shape(part: _UnitUses) -> list[int]:
-    """Return positions by width; a part that runs once per token has as many positions as calls."""
+    """Return (positions, width); a part that runs once per token has a position per call."""
     *positions, width = part.use.shape or (0,)
-    kept = [one for one in positions if one != 1]
-    return [len(part.numbers), width] if len(part.numbers) > 1 and not kept else [*kept, width]
+    lengths = [length for length in positions if length != 1]
+    return [len(part.numbers), width] if len(part.numbers) > 1 and not lengths else [*lengths, width]
 
 
 def _layer(model: nn.Module, path: str) -> str:
@@ -173,16 +174,14 @@ def _layer(model: nn.Module, path: str) -> str:
 
 
 def _attention(use: Use, records: Sequence[AttentionRecord]) -> Json | None:
-    return next((found for record in records for found in _measure(use, record)), None)
-
-
-def _measure(use: Use, record: AttentionRecord) -> Iterator[Json]:
-    if (record.module + ".").startswith(use.module + "."):
-        yield {
-            "kind": record.kind,
-            "layer": record.layer,
-            "heads": record.num_heads,
-            "d_k": None if record.q_BHQd is None else record.q_BHQd.shape[-1],
-            "queries": int(record.query_lengths_B[0]),
-            "keys": int(record.key_lengths_B[0]),
-        }
+    for record in records:
+        if (record.module + ".").startswith(use.module + "."):
+            return {
+                "kind": record.kind,
+                "layer": record.layer,
+                "heads": record.num_heads,
+                "d_k": None if record.q_BHQd is None else record.q_BHQd.shape[-1],
+                "queries": int(record.query_lengths_B[0]),
+                "keys": int(record.key_lengths_B[0]),
+            }
+    return None

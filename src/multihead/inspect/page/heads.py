@@ -28,27 +28,27 @@ def layer(
     """Return the heads of one attention module as page data.
 
     Args:
-        record: of a batch of one sentence.
+        record: attention of one sentence.
         special_K: True = the key is a special symbol.
         limit: number of queries and keys to embed; later ones are omitted.
         distances_QK: distance between query and key; None: the difference of their positions.
     """
-    whole = record.sentence(0)
+    weights_HQK = record.sentence(0)
     distances_QK = _distances(record) if distances_QK is None else distances_QK
     return {
         "kind": record.kind,
         "layer": record.layer,
         "heads": record.num_heads,
-        "queries": min(whole.shape[1], limit),
-        "keys": min(whole.shape[2], limit),
+        "queries": min(weights_HQK.shape[1], limit),
+        "keys": min(weights_HQK.shape[2], limit),
         "allowed": _allowed(record, limit),
-        "weights": packing.weights(whole[:, :limit, :limit]),
-        "measures": [_statistics(head, record, special_K, distances_QK) for head in whole],
+        "weights": packing.weights(weights_HQK[:, :limit, :limit]),
+        "measures": [_statistics(head, record, special_K, distances_QK) for head in weights_HQK],
     }
 
 
 def size(record: AttentionRecord, limit: int) -> int:
-    """Return the bytes that the heads of a module take on the page."""
+    """Return the size of a module's heads on the page, in bytes."""
     queries, keys = int(record.query_lengths_B[0]), int(record.key_lengths_B[0])
     return record.num_heads * min(queries, limit) * min(keys, limit) * 4 // 3
 
@@ -78,7 +78,7 @@ def _statistics(
     head_QK: Floats, record: AttentionRecord, special_K: NDArray[np.bool_], distances_QK: Floats
 ) -> Json:
     """Return entropy in bits and attention distance, means over the queries, and the dominant pattern."""
-    # Row i of the decoder is the query at the token read at position i.
+    # Row i of the decoder is the query at input token i.
     name, share = pattern(head_QK.astype(np.float64), special_K, same_sequence=record.kind != "cross")
     return {
         "entropy": packing.round_number(entropy(head_QK), 2),

@@ -33,7 +33,7 @@ SCRIPTS = (
     "flow.js",
     "main.js",
 )
-"""In order: a script may use the definitions of those before it."""
+"""In order: a script may use the definitions of earlier scripts."""
 BODY = """\
 <header id="top"></header>
 <main id="main"><noscript>This page needs JavaScript, which is all in this file.</noscript></main>

@@ -15,7 +15,7 @@ from multihead.nn.positions import LearnedPositions, SinusoidalPositions
 from multihead.text.tokenizer import Tokenizer
 
 POSITIONS, DIMENSIONS, NEIGHBOURS = 128, 512, 8
-"""Limits of what is embedded: positions, dimensions, and neighbours per token."""
+"""Maximum numbers of positions, dimensions, and neighbours per token on the page."""
 
 
 def positions(model: nn.Module) -> Json | None:
@@ -43,8 +43,8 @@ def neighbours(embedding: object, tokenizer: Tokenizer, ids: Sequence[int]) -> l
     """Return the nearest neighbours of each distinct token, by cosine similarity of embeddings.
 
     Args:
-        embedding: the model's embedding; the list is empty if it does not cover this vocabulary.
-        tokenizer: of the vocabulary.
+        embedding: the model's embedding; if it does not cover the vocabulary, the list is empty.
+        tokenizer: the tokenizer of the vocabulary.
         ids: tokens of the sentence.
     """
     if not isinstance(embedding, nn.Embedding) or embedding.num_embeddings < tokenizer.vocab_size:

@@ -7,4 +7,4 @@ DEFAULT_CHOICE = AlignmentHead()
 MAX_TOKENS = 300
 """Number of tokens shown per sequence, unless ``full``."""
 MAX_BYTES, MAX_OTHER_BYTES = 20_000_000, 1_200_000
-"""Size limits for the weights of the first hypothesis, and for those of all others together."""
+"""Size limits of the weights: of the first hypothesis, and of all others together."""

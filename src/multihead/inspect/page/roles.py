@@ -31,7 +31,7 @@ ROLES: dict[str, tuple[type[nn.Module], ...]] = {
 
 
 def role_of(module: nn.Module) -> str:
-    """Return the role of a module: "" for a container; "other" for one of an unknown class with weights."""
+    """Return the role of a module: "" for a container; "other" for an unknown class with weights."""
     for role, classes in ROLES.items():
         if isinstance(module, classes):
             return role
@@ -42,5 +42,5 @@ def role_of(module: nn.Module) -> str:
 
 
 def is_residual(module: nn.Module) -> bool:
-    """Return whether a module adds a sublayer's output to its input, as the stacks know it."""
+    """Return whether a module adds a sublayer's output to its input."""
     return hasattr(module, "ends_normalised")

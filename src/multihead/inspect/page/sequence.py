@@ -30,7 +30,7 @@ class PageOptions:
         choice: layer and head to show first; the numbers of its equation are embedded.
         words: initially merge subwords into words.
         specials: initially show special symbols.
-        full: embed everything, whatever the size.
+        full: embed everything, regardless of size.
     """
 
     name: str = ""
@@ -47,11 +47,11 @@ class PageOptions:
 
 @dataclass(frozen=True, slots=True)
 class SequenceExploration:
-    """Everything that a page shows of a sequence.
+    """Data of a page about a sequence.
 
     Attributes:
         content: data of the page, JSON.
-        listed: the same for export, with weights as numbers.
+        listed: the same data for export, with weights as numbers.
     """
 
     content: Json
@@ -69,15 +69,15 @@ def explore_text(
 
     Args:
         inspection: the text with its recorded attention.
-        model: the model that read it.
-        tokenizer: the model's vocabulary.
+        model: the inspected model.
+        tokenizer: the model's tokenizer.
         kind: labels of its attention, from ``page.kinds``.
         options: initial view and size limits of the page.
 
     Raises:
         UserError: no such layer or head.
     """
-    predictions = [(one.target, top_three(one)) for one in inspection.predictions]
+    predictions = [(prediction.target, top_three(prediction)) for prediction in inspection.predictions]
     content = sequence_content(
         inspection.records,
         inspection.text,
@@ -92,7 +92,7 @@ def explore_text(
     content |= {
         "positions": inputs.positions(model),
         "neighbours": {"source": neighbours, "target": []},
-        "predictions": [packed_predictions(one) for one in inspection.predictions],
+        "predictions": [packed_predictions(prediction) for prediction in inspection.predictions],
         "omitted": [*inspection.omitted, *content["omitted"]],
     }
     listed = {
@@ -101,7 +101,8 @@ def explore_text(
         "text": inspection.text,
         **tokens_as_json(inspection.tokens),
         "guesses": [
-            {"question": one.target, "answers": dict(one.probabilities)} for one in inspection.predictions
+            {"question": prediction.target, "answers": dict(prediction.probabilities)}
+            for prediction in inspection.predictions
         ],
         "attention": attention_as_json(inspection.records),
         "neighbours": neighbours,
@@ -135,18 +136,18 @@ def sequence_content(
     flow: Json,
     distances_NN: Floats | None = None,
 ) -> Json:
-    """Return the content that every page of a single sequence has.
+    """Return the common content of all pages of a single sequence.
 
     Args:
-        records: of kind "self".
+        records: attention of kind "self".
         title: title of the window.
         heading: lines of the heading, each a label and a text or a phrase.
         tokens: the sequence.
         start: initial state of the page.
-        kinds: labels, from ``page.kinds``.
+        kinds: labels of the attention, from ``page.kinds``.
         options: size limits of the page.
         flow: the model's data flow, from ``page.flow``.
-        distances_NN: distances between positions; None: those in a text.
+        distances_NN: distances between positions; None: differences of positions in a text.
     """
     special_K = np.array([token.special for token in tokens.pieces])
     room, layers, omitted = (inf if options.full else MAX_BYTES), [], []
@@ -181,8 +182,8 @@ def sequence_content(
 
 def _equations(records: Sequence[AttentionRecord], start: Json, options: PageOptions) -> Json:
     """Return the inputs of the equation, beginning with the initial head."""
-    chosen = next((one for one in records if one.layer == start["layer"]), records[0])
-    first = chosen, min(max(0, start["head"] - 1), chosen.num_heads - 1)
+    record = next((record for record in records if record.layer == start["layer"]), records[0])
+    first = record, min(max(0, start["head"] - 1), record.num_heads - 1)
     return equation.equations(records, first, options.max_tokens, full=options.full)
 
 

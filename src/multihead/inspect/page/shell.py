@@ -44,21 +44,21 @@ def shell(title: str, *, body: str, scripts: Sequence[Path], styles: Sequence[Pa
     Args:
         title: window title, as text.
         body: markup.
-        scripts: files, concatenated into one scope; a script may use the definitions of those before it.
+        scripts: files, concatenated into one scope; a script may use the definitions of earlier scripts.
         styles: style sheets in addition to the common one.
     """
     script = "\n".join(["(() => {", '"use strict";', *map(asset, scripts), "})();"])
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
-    filled = Template(asset(HERE / "page.html")).substitute(
+    page = Template(asset(HERE / "page.html")).substitute(
         title=html.escape(f"{figures.visible(title, 80)} · multihead"),
         digest=digest,
         style="\n".join(map(asset, (HERE / "page.css", *styles))),
         body=body,
         script=script,
     )
-    return HtmlPage(filled)
+    return HtmlPage(page)
 
 
 def asset(path: Path) -> str:
-    """Return the text of a file of the package."""
+    """Return the text of a file."""
     return path.read_text(encoding="utf-8").strip()

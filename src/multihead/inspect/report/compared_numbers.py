@@ -26,17 +26,17 @@ def to_dict(compared: RunComparison) -> dict[str, Any]:
             test.name: {
                 "pairs": test.pairs,
                 "scores": {
-                    run.name: _numbers(one) for run, one in zip(compared.runs, test.runs, strict=True)
+                    run.name: _numbers(scores) for run, scores in zip(compared.runs, test.runs, strict=True)
                 },
                 "sentences": [
                     {
-                        "line": one.number,
-                        "source": one.source,
-                        "reference": one.reference,
-                        "outputs": list(one.outputs),
-                        "chrf": [round(value, 2) for value in one.chrf],
+                        "line": example.number,
+                        "source": example.source,
+                        "reference": example.reference,
+                        "outputs": list(example.outputs),
+                        "chrf": [round(value, 2) for value in example.chrf],
                     }
-                    for one in test.examples
+                    for example in test.examples
                 ],
             }
             for test in compared.tests
@@ -45,15 +45,15 @@ def to_dict(compared: RunComparison) -> dict[str, Any]:
     }
 
 
-def _numbers(one: RunScores) -> dict[str, Any]:
+def _numbers(scores: RunScores) -> dict[str, Any]:
     return {
-        "perplexity": _finite(one.perplexity),
-        "perplexity_character": _finite(one.perplexity_character),
-        "bleu": _interval(one.cased["bleu"]),
-        "bleu_lowercase": _interval(one.lowercase["bleu"]),
-        "chrf": _interval(one.cased["chrf"]),
-        "sentences_per_second": round(one.sentences_per_second, 1),
-        "bleu_by_length": [_bucket(bucket) for bucket in one.by_length],
+        "perplexity": _finite(scores.perplexity),
+        "perplexity_character": _finite(scores.perplexity_character),
+        "bleu": _interval(scores.cased["bleu"]),
+        "bleu_lowercase": _interval(scores.lowercase["bleu"]),
+        "chrf": _interval(scores.cased["chrf"]),
+        "sentences_per_second": round(scores.sentences_per_second, 1),
+        "bleu_by_length": [_bucket(bucket) for bucket in scores.by_length],
     }
 
 

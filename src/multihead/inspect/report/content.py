@@ -23,11 +23,11 @@ class RunFacts:
     Attributes:
         name: name given by the user.
         kind: kind of the model, one of ``multihead.models``.
-        parameters: number of parameters, shared ones counted once; None: unknown.
+        parameters: number of parameters, counting shared parameters once; None: unknown.
         step: number of updates.
         seconds: time spent in updates; None if it was not logged.
-        seconds_an_epoch: mean over complete epochs; None if there is none.
-        events: of metrics.jsonl.
+        seconds_an_epoch: mean time of a complete epoch; None before the first ends.
+        events: the events of metrics.jsonl.
         settings: the recipe's keys in ``SECTIONS``, with their values as text.
     """
 
@@ -46,10 +46,10 @@ class RunScores:
     """Scores of one run on one test set.
 
     Attributes:
-        perplexity: per target token; not comparable between vocabularies.
-        perplexity_character: per reference character; comparable between vocabularies.
+        perplexity: perplexity per target token; not comparable between vocabularies.
+        perplexity_character: perplexity per reference character; comparable between vocabularies.
         cased: BLEU and chrF compared with the first run, under "bleu" and "chrf".
-        lowercase: the same, lower-cased.
+        lowercase: the same comparisons, lower-cased.
         by_length: BLEU by source length in words.
         sentences_per_second: translation speed.
     """

@@ -1,4 +1,4 @@
-"""Learning curves as charts: of one run, or of several overlaid."""
+"""Learning curves of one run, or of several overlaid, as charts."""
 
 from collections.abc import Sequence
 
@@ -26,18 +26,14 @@ CHARTS: tuple[Chart, ...] = (
 
 def overlaid(runs: Sequence[RunFacts], charts: Sequence[Chart] = CHARTS[:3]) -> SafeHtml:
     """Return one card per metric that any run logged, with one line per run."""
-    named = legend([run.name for run in runs])
+    names = legend([run.name for run in runs])
     return join(
         [
-            card(say(title), named, _chart(title, runs, event, keys, zero))
+            card(say(title), names, _chart(title, runs, event, keys, zero))
             for title, event, keys, zero in charts
-            if _is_logged(runs, event, keys)
+            if any(points(run.events, CurveLine(event, keys, "", "")) for run in runs)
         ]
     )
-
-
-def _is_logged(runs: Sequence[RunFacts], event: str, keys: tuple[str, ...]) -> bool:
-    return any(points(run.events, CurveLine(event, keys, "", "")) for run in runs)
 
 
 def _chart(title: str, runs: Sequence[RunFacts], event: str, keys: tuple[str, ...], zero: bool) -> SafeHtml:
@@ -81,8 +77,8 @@ def of_one(events: Sequence[Event], speed_unit: str) -> SafeHtml:
 
 
 def _card(title: str, series: Sequence[Series], *, zero: bool = False) -> SafeHtml:
-    shown = [one for one in series if one.points]
-    if not shown:
+    lines = [line for line in series if line.points]
+    if not lines:
         return SafeHtml()
-    named = legend([one.label for one in series]) if len(shown) > 1 else SafeHtml()
-    return card(title, named, line_chart(title, shown, x_label=say("updates"), from_zero=zero))
+    names = legend([line.label for line in series]) if len(lines) > 1 else SafeHtml()
+    return card(title, names, line_chart(title, lines, x_label=say("updates"), from_zero=zero))

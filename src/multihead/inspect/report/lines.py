@@ -12,7 +12,7 @@ from multihead.inspect.report.words import both
 WIDTH, HEIGHT = 520, 270
 LEFT, RIGHT, TOP, BOTTOM = 46, 14, 12, 52
 MAX_POINTS = 300
-"""Number of points per line; longer series are thinned out to it."""
+"""Maximum number of points per line; longer series are thinned out."""
 COLOURS = 8
 """Number of line colours in the style sheet; further lines reuse them, dashed."""
 
@@ -68,12 +68,12 @@ def line_chart(
         name: accessible name for screen readers.
         series: the lines.
         x_label: label of the horizontal axis.
-        x_ticks: (value, label, second line of the label); round numbers by default.
+        x_ticks: (value, label, second line of the label); default: round numbers.
         from_zero: start the vertical axis at 0.
     """
-    shown = [Series(s.label, _thin(s.points), s.number, s.hollow, s.notes, s.markers) for s in series]
-    xs = [x for one in shown for x, _ in one.points] + [x for x, _, _ in x_ticks]
-    ys = [y for one in shown for _, y in one.points]
+    lines = [Series(s.label, _thin(s.points), s.number, s.hollow, s.notes, s.markers) for s in series]
+    xs = [x for line in lines for x, _ in line.points] + [x for x, _, _ in x_ticks]
+    ys = [y for line in lines for _, y in line.points]
     if not ys:
         return SafeHtml()
     constant = min(ys) == max(ys)  # any range around a single value would be arbitrary
@@ -91,7 +91,7 @@ def line_chart(
         [_rule(at, y(at)) for at in ticks_y],
         [_tick(x(at), label, second) for at, label, second in labels],
         tag("text", x_label, x=(LEFT + WIDTH - RIGHT) / 2, y=HEIGHT - 4, text_anchor="middle", class_="axis"),
-        [_line(one, x, y) for one in shown if one.points],
+        [_line(line, x, y) for line in lines if line.points],
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         class_="chart",
         role="img",
@@ -103,8 +103,7 @@ def ticks(low: float, high: float) -> list[float]:
     """Return about five round numbers that span a range."""
     if high <= low:
         high = low + (abs(low) or 1)
-    found = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
-    return [float(value) for value in found]
+    return [float(value) for value in MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)]
 
 
 def _thin(points: Points) -> Points:
@@ -134,30 +133,30 @@ def _tick(x: float, label: str, second: str) -> SafeHtml:
     )
 
 
-def _line(one: Series, x: Scale, y: Scale) -> SafeHtml:
-    points = [(x(a), y(b)) for a, b in one.points]
+def _line(series: Series, x: Scale, y: Scale) -> SafeHtml:
+    points = [(x(a), y(b)) for a, b in series.points]
     path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in points)
     return tag(
         "g",
         tag("path", d=path) if len(points) > 1 else None,
-        [_marker(one, i, point) for i, point in enumerate(points)]
-        if one.markers or len(points) == 1
+        [_marker(series, i, point) for i, point in enumerate(points)]
+        if series.markers or len(points) == 1
         else None,
-        class_=colour(one.number),
+        class_=colour(series.number),
     )
 
 
-def _marker(one: Series, i: int, point: tuple[float, float]) -> SafeHtml:
-    shown = both(one.label) + f": {one.points[i][1]:.4g}"
-    if one.notes:
-        shown = shown + ", " + one.notes[i]
+def _marker(series: Series, i: int, point: tuple[float, float]) -> SafeHtml:
+    note = both(series.label) + f": {series.points[i][1]:.4g}"
+    if series.notes:
+        note = note + ", " + series.notes[i]
     return tag(
         "circle",
-        tag("title", shown),
+        tag("title", note),
         cx=point[0],
         cy=point[1],
         r=3.5,
-        class_="hollow" if i in one.hollow else None,
+        class_="hollow" if i in series.hollow else None,
     )
 
 

@@ -7,14 +7,14 @@ from multihead.inspect.report.markup import SafeHtml, tag
 CELL, LETTER = 22, 7.2
 """Side of a cell and average width of a letter, in pixels."""
 LONGEST = 14
-"""Letters shown of a token."""
+"""Maximum number of letters of a token."""
 
 
 def alignment_map(alignment: Alignment, name: str) -> SafeHtml:
     """Return a heat map: the darker a cell, the larger its weight (the lighter, in the dark theme).
 
     Args:
-        alignment: of words or subwords.
+        alignment: alignment of words or subwords.
         name: accessible name for screen readers.
     """
     rows = [figures.visible(token.text, LONGEST) for token in alignment.target]

@@ -8,11 +8,11 @@ from multihead.inspect import figures
 from multihead.inspect.report.words import Said
 
 LONGEST = 4000
-"""Characters shown of a text."""
+"""Maximum number of characters of a text."""
 
 
 class SafeHtml(str):
-    """Text that is HTML already and is not escaped again."""
+    """HTML, which is not escaped again."""
 
     __slots__ = ()
 
@@ -27,14 +27,14 @@ def tag(name: str, *children: Child, **attributes: str | float | bool | None) ->
     Args:
         name: tag name, "div".
         children: content.
-        attributes: by name, with "_" for "-" and an ignored trailing "_" (``class_``). True gives an
-            attribute without a value; None and False give none.
+        attributes: attributes by name, with "_" for "-" and an ignored trailing "_" (``class_``). True: an
+            attribute without a value; None and False: no attribute.
     """
-    given = "".join(_attribute(key, value) for key, value in attributes.items())
+    markup = "".join(_attribute(key, value) for key, value in attributes.items())
     if len(children) == 1 and isinstance(only := children[0], Said):
         korean = _attribute("data_ko", only.korean)
-        return SafeHtml(f"<{name}{given}{korean}>{html.escape(figures.visible(only, LONGEST))}</{name}>")
-    return SafeHtml(f"<{name}{given}>{join(children)}</{name}>")
+        return SafeHtml(f"<{name}{markup}{korean}>{html.escape(figures.visible(only, LONGEST))}</{name}>")
+    return SafeHtml(f"<{name}{markup}>{join(children)}</{name}>")
 
 
 def join(children: Child) -> SafeHtml:
@@ -58,6 +58,6 @@ def _attribute(key: str, value: str | float | bool | None) -> str:
     name = key.rstrip("_").replace("_", "-")
     if value is True:
         return f" {name}"
-    shown = f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+    text = f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
     also = _attribute("data_ko_label", value.korean) if isinstance(value, Said) else ""
-    return f' {name}="{html.escape(figures.visible(shown, LONGEST))}"{also}'
+    return f' {name}="{html.escape(figures.visible(text, LONGEST))}"{also}'

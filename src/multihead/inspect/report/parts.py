@@ -41,8 +41,8 @@ def card(title: str, *content: Child, lead: str = "") -> SafeHtml:
 
 def facts_table(rows: Iterable[tuple[str, Child]]) -> SafeHtml:
     """Return names and values as a table, or nothing if there are none."""
-    found = [tag("tr", tag("th", name, scope="row"), tag("td", value)) for name, value in rows]
-    return tag("table", found, class_="facts") if found else SafeHtml()
+    cells = [tag("tr", tag("th", name, scope="row"), tag("td", value)) for name, value in rows]
+    return tag("table", cells, class_="facts") if cells else SafeHtml()
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Child]], caption: str = "") -> SafeHtml:

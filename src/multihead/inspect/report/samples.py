@@ -22,17 +22,18 @@ def samples_card(blocks: Sequence[tuple[int, str]]) -> SafeHtml:
     Args:
         blocks: (update, samples), in order; see ``Run.samples``.
     """
-    shown = _evenly_spaced([(step, text) for step, text in blocks if text.strip()])
-    if not shown:
+    validations = _evenly_spaced([(step, text) for step, text in blocks if text.strip()])
+    if not validations:
         return SafeHtml()
     title = say("Samples over time")
-    last = translations(shown[-1][1])
+    last = translations(validations[-1][1])
     if last is None:
-        return card(title, [_text(step, text, open_=step == shown[-1][0]) for step, text in reversed(shown)])
-    by_step = [(step, translations(text) or []) for step, text in shown]
+        newest = validations[-1][0]
+        return card(title, [_text(step, text, open_=step == newest) for step, text in reversed(validations)])
+    by_step = [(step, translations(text) or []) for step, text in validations]
     return card(
         title,
-        tag("ol", [_translation(one, by_step) for one in last], class_="sentences"),
+        tag("ol", [_translation(sample, by_step) for sample in last], class_="sentences"),
         lead=say("Underlined words differ from the reference."),
     )
 
@@ -48,7 +49,7 @@ def translations(text: str) -> list[Sample] | None:
     """Parse the translations of a validation; return None if the samples are other texts."""
     lines = [line for line in text.split("\n") if line]
     groups = [lines[i : i + 3] for i in range(0, len(lines), 3)]
-    found = []
+    out = []
     for group in groups:
         # The line of an empty field has no trailing spaces.
         fields = [
@@ -58,13 +59,15 @@ def translations(text: str) -> list[Sample] | None:
         ]
         if len(fields) != len(FIELDS):
             return None
-        found.append((fields[0], fields[1], fields[2]))
-    return found
+        out.append((fields[0], fields[1], fields[2]))
+    return out
 
 
-def _translation(one: Sample, by_step: Sequence[tuple[int, Sequence[Sample]]]) -> SafeHtml:
-    source, reference, _ = one
-    outputs = [(step, output) for step, samples in by_step for s, r, output in samples if (s, r) == one[:2]]
+def _translation(sample: Sample, by_step: Sequence[tuple[int, Sequence[Sample]]]) -> SafeHtml:
+    source, reference, _ = sample
+    outputs = [
+        (step, output) for step, samples in by_step for s, r, output in samples if (s, r) == sample[:2]
+    ]
     rows: list[Child] = [
         [
             tag("dt", say("update {}", f"{step:,}")),

@@ -29,11 +29,15 @@ def scores_card(runs: Sequence[RunFacts], test: TestSetResults) -> SafeHtml:
         "BLEU",
     ]
     head += [say("lower-cased"), "chrF"] + ([say("versus the first")] if several else [])
-    bleus = [one.cased["bleu"].system for one in test.runs]
-    low = min(one.score - one.half_width for one in bleus)
-    high = max(one.score + one.half_width for one in bleus)
+    intervals = [
+        (scores.cased["bleu"].system, scores.lowercase["bleu"].system, scores.cased["chrf"].system)
+        for scores in test.runs
+    ]
+    low = min(bleu.score - bleu.half_width for bleu, _, _ in intervals)
+    high = max(bleu.score + bleu.half_width for bleu, _, _ in intervals)
     scale = Scale(low, high if high > low else low + 1, 6, SPAN - 6)
-    best = _best(test)
+    highest = [max(interval.score for interval in column) for column in zip(*intervals, strict=True)]
+    lowest = min(scores.perplexity_character for scores in test.runs)
     rows = [
         tag(
             "tr",
@@ -41,21 +45,22 @@ def scores_card(runs: Sequence[RunFacts], test: TestSetResults) -> SafeHtml:
             tag("td", "?" if run.parameters is None else f"{run.parameters:,}", class_="n"),
             tag("td", f"{run.step:,}", class_="n"),
             tag("td", "–" if run.seconds_an_epoch is None else duration(run.seconds_an_epoch), class_="n"),
-            tag("td", format_perplexity(one.perplexity), class_="n"),
+            tag("td", format_perplexity(scores.perplexity), class_="n"),
             tag(
                 "td",
-                format_perplexity(one.perplexity_character),
-                class_=f"n {best(one.perplexity_character, 0)}",
+                format_perplexity(scores.perplexity_character),
+                class_="n best" if several and scores.perplexity_character == lowest else "n",
             ),
-            tag("td", _interval_plot(one.cased["bleu"].system, scale, i)),
-            _number(one.cased["bleu"].system, best(one.cased["bleu"].system.score, 1)),
-            _number(one.lowercase["bleu"].system, best(one.lowercase["bleu"].system.score, 2)),
-            _number(one.cased["chrf"].system, best(one.cased["chrf"].system.score, 3)),
-            _difference(i, one.cased["bleu"]) if several else None,
+            tag("td", _interval_plot(intervals[i][0], scale, i)),
+            [
+                _number(interval, best=several and interval.score == best)
+                for interval, best in zip(intervals[i], highest, strict=True)
+            ],
+            _difference(i, scores.cased["bleu"]) if several else None,
         )
-        for i, (run, one) in enumerate(zip(runs, test.runs, strict=True))
+        for i, (run, scores) in enumerate(zip(runs, test.runs, strict=True))
     ]
-    listed = tag(
+    score_table = tag(
         "table",
         tag(
             "thead",
@@ -72,36 +77,14 @@ def scores_card(runs: Sequence[RunFacts], test: TestSetResults) -> SafeHtml:
     )
     return card(
         say("Scores on {}, {} pairs", test.name, f"{test.pairs:,}"),
-        scrolling(listed, "scores"),
+        scrolling(score_table, "scores"),
         lead=_explanation(test, several=several),
     )
 
 
-def _best(test: TestSetResults) -> "_Best":
-    return _Best(
-        (
-            min(one.perplexity_character for one in test.runs),
-            max(one.cased["bleu"].system.score for one in test.runs),
-            max(one.lowercase["bleu"].system.score for one in test.runs),
-            max(one.cased["chrf"].system.score for one in test.runs),
-        ),
-        several=len(test.runs) > 1,
-    )
-
-
-class _Best:
-    """CSS class of the best value in a column."""
-
-    def __init__(self, best: Sequence[float], *, several: bool) -> None:
-        self._best, self._several = best, several
-
-    def __call__(self, value: float, column: int) -> str:
-        return "best" if self._several and value == self._best[column] else ""
-
-
-def _number(interval: Interval, best: str) -> SafeHtml:
+def _number(interval: Interval, *, best: bool) -> SafeHtml:
     pm = tag("span", f" ± {interval.half_width:.2f}", class_="pm")
-    return tag("td", f"{interval.score:.2f}", pm, class_=f"n {best}".strip())
+    return tag("td", f"{interval.score:.2f}", pm, class_="n best" if best else "n")
 
 
 def _interval_plot(interval: Interval, scale: Scale, number: int) -> SafeHtml:
@@ -153,24 +136,21 @@ def _explanation(test: TestSetResults, *, several: bool) -> str:
     return text
 
 
-# --- by length ----------------------------------------------------------------------------------------
-
-
 def length_card(runs: Sequence[RunFacts], test: TestSetResults) -> SafeHtml:
     """Return BLEU by source length, with one line per run."""
     buckets = test.runs[0].by_length
     series = [
         Series(
             run.name,
-            [(float(i), bucket.bleu.value) for i, bucket in enumerate(one.by_length)],
+            [(float(i), bucket.bleu.value) for i, bucket in enumerate(scores.by_length)],
             number,
-            frozenset(i for i, bucket in enumerate(one.by_length) if bucket.sentences < FEW),
+            frozenset(i for i, bucket in enumerate(scores.by_length) if bucket.sentences < FEW),
             [
                 say("{} words, {} sentences", _range(bucket), f"{bucket.sentences:,}")
-                for bucket in one.by_length
+                for bucket in scores.by_length
             ],
         )
-        for number, (run, one) in enumerate(zip(runs, test.runs, strict=True))
+        for number, (run, scores) in enumerate(zip(runs, test.runs, strict=True))
     ]
     marks = [(float(i), _range(bucket), f"n = {bucket.sentences:,}") for i, bucket in enumerate(buckets)]
     chart = line_chart(
@@ -180,7 +160,7 @@ def length_card(runs: Sequence[RunFacts], test: TestSetResults) -> SafeHtml:
         [
             _range(bucket),
             f"{bucket.sentences:,}",
-            *(f"{one.by_length[i].bleu.value:.2f}" for one in test.runs),
+            *(f"{scores.by_length[i].bleu.value:.2f}" for scores in test.runs),
         ]
         for i, bucket in enumerate(buckets)
     ]
@@ -196,7 +176,7 @@ def length_card(runs: Sequence[RunFacts], test: TestSetResults) -> SafeHtml:
             "A fixed-length vector must encode the whole sentence, so models without attention lose quality "
             "on long sentences (Bahdanau et al. 2015, fig. 2)."
         )
-        + (say(" Rings mark fewer than {} sentences.", FEW) if any(one.hollow for one in series) else ""),
+        + (say(" Rings mark fewer than {} sentences.", FEW) if any(line.hollow for line in series) else ""),
     )
 
 
@@ -213,5 +193,5 @@ def differences_card(runs: Sequence[RunFacts]) -> SafeHtml:
     if not differing:
         return SafeHtml()
     rows: list[list[Child]] = [[key, *(run.settings.get(key, "–") for run in runs)] for key in differing]
-    listed = scrolling(table([say("setting"), *(run.name for run in runs)], rows), "settings")
-    return card(say("Settings"), fold(say("{} settings differ between the runs", len(differing)), listed))
+    settings = scrolling(table([say("setting"), *(run.name for run in runs)], rows), "settings")
+    return card(say("Settings"), fold(say("{} settings differ between the runs", len(differing)), settings))

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
-from multihead.inspect.maps.alignment import CAUTION
+from multihead.inspect.maps.alignment import CAUTION, Alignment
 from multihead.inspect.report.content import RunFacts, TestSetResults, TranslatedExample
 from multihead.inspect.report.lines import colour
 from multihead.inspect.report.maps import alignment_map
@@ -14,7 +14,7 @@ from multihead.inspect.report.words import say
 
 
 def sentences_card(runs: Sequence[RunFacts], test: TestSetResults, number: int) -> SafeHtml:
-    """Return the example sentences, in an order that the reader chooses.
+    """Return the example sentences; the reader chooses their order.
 
     Args:
         runs: all runs.
@@ -22,7 +22,9 @@ def sentences_card(runs: Sequence[RunFacts], test: TestSetResults, number: int) 
         number: index of the test set, which makes element ids unique.
     """
     list_id = f"sentences-{number}"
-    shown = tag("ol", [_example(runs, one) for one in test.examples], class_="sentences", id=list_id)
+    examples = tag(
+        "ol", [_example(runs, example) for example in test.examples], class_="sentences", id=list_id
+    )
     left = test.pairs - len(test.examples)
     several = len(runs) > 1
     lead = say("Underlined words differ from the reference. On the right: sentence-level chrF.")
@@ -38,7 +40,7 @@ def sentences_card(runs: Sequence[RunFacts], test: TestSetResults, number: int) 
         if several
         else say("Sentences farthest from their reference")
     )
-    return card(title, _chooser(runs, list_id), shown, lead=lead)
+    return card(title, _chooser(runs, list_id), examples, lead=lead)
 
 
 def _chooser(runs: Sequence[RunFacts], list_id: str) -> SafeHtml:
@@ -52,42 +54,44 @@ def _chooser(runs: Sequence[RunFacts], list_id: str) -> SafeHtml:
     return tag("div", tag("label", say("show first: "), select), class_="controls", hidden=True)
 
 
-def _keys(one: TranslatedExample) -> dict[str, float]:
-    keys = {"spread": one.spread, "length": len(one.source.split()), "order": -one.number}
-    for i, score in enumerate(one.chrf[1:], start=1):
-        keys |= {f"up{i}": score - one.chrf[0], f"down{i}": one.chrf[0] - score}
+def _keys(example: TranslatedExample) -> dict[str, float]:
+    keys = {"spread": example.spread, "length": len(example.source.split()), "order": -example.number}
+    for i, score in enumerate(example.chrf[1:], start=1):
+        keys |= {f"up{i}": score - example.chrf[0], f"down{i}": example.chrf[0] - score}
     return {key: round(value, 2) for key, value in keys.items()}
 
 
-def _example(runs: Sequence[RunFacts], one: TranslatedExample) -> SafeHtml:
+def _example(runs: Sequence[RunFacts], example: TranslatedExample) -> SafeHtml:
     return tag(
         "li",
         tag(
             "dl",
-            tag("dt", say("source, line {}", f"{one.number:,}")),
-            tag("dd", one.source, class_="given", dir="auto"),
+            tag("dt", say("source, line {}", f"{example.number:,}")),
+            tag("dd", example.source, class_="given", dir="auto"),
             tag("dt", say("reference")),
-            tag("dd", one.reference, class_="given", dir="auto"),
+            tag("dd", example.reference, class_="given", dir="auto"),
             [
                 [
                     tag("dt", tag("i", class_=f"chip {colour(i)}"), run.name),
-                    tag("dd", list(mark_differences(output, one.reference)), dir="auto"),
+                    tag("dd", list(mark_differences(output, example.reference)), dir="auto"),
                     tag("dd", f"{score:.1f}", class_="n"),
                 ]
-                for i, (run, output, score) in enumerate(zip(runs, one.outputs, one.chrf, strict=True))
+                for i, (run, output, score) in enumerate(
+                    zip(runs, example.outputs, example.chrf, strict=True)
+                )
             ],
             class_="sentence",
         ),
-        data_keys=json.dumps(_keys(one)),
+        data_keys=json.dumps(_keys(example)),
     )
 
 
 def mark_differences(output: str, reference: str) -> Iterator[Child]:
-    """Yield the words of an output, with ``<mark>`` around those that differ from the reference."""
-    words, wanted = output.split(), reference.split()
+    """Yield the words of an output, with ``<mark>`` around words that differ from the reference."""
+    words, expected = output.split(), reference.split()
     if not words:
         yield tag("mark", say("(empty)"))
-    matcher = SequenceMatcher(None, wanted, words, autojunk=False)
+    matcher = SequenceMatcher(None, expected, words, autojunk=False)
     for kind, _, _, start, end in matcher.get_opcodes():
         if start == end:
             continue
@@ -98,27 +102,26 @@ def mark_differences(output: str, reference: str) -> Iterator[Child]:
 
 def alignments_card(runs: Sequence[RunFacts], test: TestSetResults) -> SafeHtml:
     """Return the alignments of a few sentences, with the runs side by side."""
-    if not any(map_ for one in test.aligned for map_ in one.alignments):
+    if not any(map_ for example in test.aligned for map_ in example.alignments):
         return SafeHtml()
-    shown = [
+    examples = [
         tag(
             "div",
-            tag("p", one.source, class_="given", dir="auto"),
-            tag("div", [_map(run, i, one) for i, run in enumerate(runs)], class_="maps"),
+            tag("p", example.source, class_="given", dir="auto"),
+            tag("div", [_map(run, i, example.alignments[i]) for i, run in enumerate(runs)], class_="maps"),
             class_="aligned",
         )
-        for one in test.aligned
+        for example in test.aligned
     ]
     lead = say(
         "Rows: output words (queries); columns: source words (keys). Mean over the heads of the most "
         f"informative layer. {CAUTION}"
     )
-    return card(say("Attention alignments"), shown, lead=lead)
+    return card(say("Attention alignments"), examples, lead=lead)
 
 
-def _map(run: RunFacts, number: int, one: TranslatedExample) -> SafeHtml:
+def _map(run: RunFacts, number: int, alignment: Alignment | None) -> SafeHtml:
     name = tag("figcaption", tag("i", class_=f"chip {colour(number)}"), run.name)
-    alignment = one.alignments[number]
     if alignment is None:
         return tag(
             "figure",

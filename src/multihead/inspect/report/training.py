@@ -30,7 +30,7 @@ def training_page(
     Args:
         run: the run.
         parameters: number of parameters; None: unknown.
-        alignments: validation sentences aligned by the trained model.
+        alignments: validation sentences with alignments of the trained model.
     """
     about = facts(run, run.folder.resolve().name, parameters)
     environment, unit = run.environment, tasks.get_task(run.recipe.task).speed_unit
@@ -79,16 +79,7 @@ def _best(events: Sequence[Event]) -> Iterator[tuple[str, str, str]]:
             for event in validations
             if isinstance(value := event.get(key), float) and math.isfinite(value)
         ]
-        if values and key in (
-            "loss",
-            "perplexity",
-            "bits_per_character",
-            "accuracy",
-            "bleu",
-            "chrf",
-            "f1",
-            "ap",
-        ):
+        if values and key in (*LOWER, "accuracy", "bleu", "chrf", "f1", "ap"):
             value, step = (min if key in LOWER else max)(values, key=lambda pair: pair[0])
             yield NAMES.get(key, known(key)), f"{value:.4g}", say("best, at update {}", f"{step:,}")
 
@@ -112,11 +103,11 @@ def _alignments(alignments: Sequence[AlignedSentence]) -> SafeHtml:
     figures = [
         tag(
             "figure",
-            tag("figcaption", one.source, dir="auto"),
-            alignment_map(one.alignment, f"alignment of: {one.source}"),
+            tag("figcaption", aligned.source, dir="auto"),
+            alignment_map(aligned.alignment, f"alignment of: {aligned.source}"),
         )
-        for one in alignments
-        if one.alignment.matrix_TS.size
+        for aligned in alignments
+        if aligned.alignment.matrix_TS.size
     ]
     if not figures:
         return SafeHtml()
@@ -132,10 +123,10 @@ def _data(data: Mapping[str, Any]) -> SafeHtml:
     ]
     files = [
         (
-            str(one.get("name")),
-            say("{} bytes, SHA-256 {}…", f"{one.get('bytes', 0):,}", str(one.get("sha256"))[:12]),
+            str(file.get("name")),
+            say("{} bytes, SHA-256 {}…", f"{file.get('bytes', 0):,}", str(file.get("sha256"))[:12]),
         )
-        for one in data.get("files", ())
+        for file in data.get("files", ())
     ]
     return join([facts_table([*numbers, *_cleaning(data.get("cleaning"))]), facts_table(files)])
 
@@ -158,11 +149,11 @@ def _settings(run: Run) -> SafeHtml:
     for key, value in run.recipe.values().items():
         section, _, name = key.rpartition(".")
         sections.setdefault(section, []).append((name, _spell(value)))
-    shown = [
+    tables = [
         tag("section", tag("h3", f"[{name}]" if name else "recipe"), facts_table(rows))
         for name, rows in sections.items()
     ]
-    return tag("div", shown, class_="sections")
+    return tag("div", tables, class_="sections")
 
 
 def _spell(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Texts of a report in both languages: the page shows the English one and switches to the Korean."""
+"""Texts of a report in English and Korean; the page shows English and can switch."""
 
 import re
 
@@ -6,10 +6,10 @@ from multihead.inspect.korean import REPORT
 
 
 class Said(str):
-    """A text in English that knows its Korean.
+    """A text in English, with its Korean translation.
 
     Attributes:
-        korean: the same in Korean.
+        korean: the Korean text.
     """
 
     __slots__ = ("korean",)
@@ -21,22 +21,22 @@ class Said(str):
 
 
 def say(key: str, *values: object) -> Said:
-    """Return a text of the table of words, with its values filled in; a Korean text may reorder them.
+    """Return a text with its values filled in, and its Korean, which may reorder them.
 
     Raises:
         KeyError: the table has no such text.
     """
-    korean = [one.korean if isinstance(one, Said) else str(one) for one in values]
-    return _message(_fill(key, [str(one) for one in values]), _fill(REPORT[key], korean))
+    korean = [value.korean if isinstance(value, Said) else str(value) for value in values]
+    return _message(_fill(key, [str(value) for value in values]), _fill(REPORT[key], korean))
 
 
 def known(text: str) -> str:
-    """Return a text from elsewhere with its Korean if the table has it, otherwise as it is."""
+    """Return a text with its Korean if the table has it, otherwise unchanged."""
     return say(text) if text in REPORT else text
 
 
 def both(text: str) -> Said:
-    """Return a text that is the same in both languages, or has its Korean already."""
+    """Return a text with its Korean; a plain text is the same in both languages."""
     return text if isinstance(text, Said) else _message(text, text)
 
 
@@ -48,4 +48,4 @@ def _message(english: str, korean: str) -> Said:
 
 def _fill(text: str, values: list[str]) -> str:
     order = iter(values)
-    return re.sub(r"\{(\d*)\}", lambda found: values[int(found[1])] if found[1] else next(order), text)
+    return re.sub(r"\{(\d*)\}", lambda match: values[int(match[1])] if match[1] else next(order), text)

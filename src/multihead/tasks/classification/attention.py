@@ -23,22 +23,22 @@ def inspect_classification(classifier: TextClassifier, text: Text) -> TextInspec
         text: a text, or a pair for a model of pairs; truncated to the model's length, as in classification.
 
     Raises:
-        UserError: a text is empty; one text for a model of pairs, or a pair for another.
+        UserError: a text is empty; one text for a model of pairs, or a pair for a model of single texts.
     """
-    given = [text] if isinstance(text, str) else [*text]
-    for each in given:
-        check_text(each)
+    texts = [text] if isinstance(text, str) else [*text]
+    for side in texts:
+        check_text(side)
     (parts,) = classifier.encoded([text])
-    (found,) = classifier.classify([text])
-    read = sum(len(ids) for ids in parts if ids is not None)
-    total = sum(map(len, classifier.tokenizer.encode_batch(given)))
+    (prediction,) = classifier.classify([text])
+    used = sum(len(ids) for ids in parts if ids is not None)
+    total = sum(map(len, classifier.tokenizer.encode_batch(texts)))
     return inspect_encoder(
         classifier.model,
         classifier.tokenizer,
-        SEPARATOR.join(given),
+        SEPARATOR.join(texts),
         parts,
         (),
-        (Predictions("class", dict(islice(found.probabilities.items(), TOP_K))),),
+        (Predictions("class", dict(islice(prediction.probabilities.items(), TOP_K))),),
         classifier.device,
-        (phrase(BEYOND_LIMIT, read, total),) if total > read else (),
+        (phrase(BEYOND_LIMIT, used, total),) if total > used else (),
     )

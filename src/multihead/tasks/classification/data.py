@@ -24,8 +24,8 @@ def setup(
     training = recipe.training
     texts = prepare_texts(recipe.data, recipe.tokenizer, progress=progress, init_tokenizer=init_tokenizer)
     if len(texts.labels) < 2:
-        found = f'only the class "{texts.labels[0]}"' if texts.labels else "no class"
-        fact = f"the training files have {found}; at least 2 are needed"
+        classes = f'only the class "{texts.labels[0]}"' if texts.labels else "no class"
+        fact = f"the training files have {classes}; at least 2 are needed"
         raise UserError(fact, place="data.label_field", remedy="Check that it names the label column.")
     names = recipe.data.class_names or texts.labels
     if len(names) != len(texts.labels):

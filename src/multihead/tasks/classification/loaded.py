@@ -15,6 +15,6 @@ class LoadedTextClassifier(ListsMethods, TextClassifier):
         """Return a page of the model's attention over a text or a pair of texts, with the predicted classes.
 
         Raises:
-            UserError: a text is empty; one text for a model of pairs, or a pair for another.
+            UserError: a text is empty; one text for a model of pairs, or a pair for a model of single texts.
         """
         return text_page(self, inspect_classification(self, text), BIDIRECTIONAL, full)

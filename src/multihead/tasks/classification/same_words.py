@@ -1,4 +1,4 @@
-"""Generated pairs of texts: does the second have the words of the first, in another order?"""
+"""Generated pairs of texts, labelled by whether both have the same words in a different order."""
 
 from collections.abc import Iterator
 
@@ -11,16 +11,16 @@ from multihead.text.tables import Example
 
 LABELS = ("other", "same")
 MOST = len(WORDS) // 2
-"""Most words of a text, so that all of them can be replaced."""
+"""Maximum length of a text in words: all of them can be replaced."""
 
 
 def generate(data: DataSettings, count: int, seed: int) -> Iterator[Example]:
     """Yield pairs of ``data.length`` different words. Half of the second texts have the words of the first.
 
-    In the others, one to all words are replaced by words that the first text lacks.
+    In the other half, one word or more is replaced by a word that the first text lacks.
 
     Raises:
-        UserError: there are not as many words.
+        UserError: the word list is too short for this length.
     """
     if data.length > MOST:
         fact = f"texts of {data.length} different words cannot be generated"

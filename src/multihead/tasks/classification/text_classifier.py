@@ -50,9 +50,9 @@ class TextScores:
     """Classification scores on labelled texts.
 
     Attributes:
-        scores: accuracy, F1 and confusion matrix over the texts that have a token.
-        empty: number of texts without a token; they are left out.
-        places: file and line of the first few of them.
+        scores: accuracy, F1 and confusion matrix over the texts that have tokens.
+        empty: number of texts without tokens, which are left out.
+        places: file and line of the first few.
     """
 
     scores: ClassScores
@@ -67,7 +67,7 @@ class TextClassifier:
         model: a text classifier.
         tokenizer: its tokenizer.
         names: class names.
-        max_length: most tokens of an input; longer texts are truncated at the end, as in training.
+        max_length: maximum input length in tokens; longer texts are truncated at the end, as in training.
         pairs: True if the model reads pairs of texts.
         device: device of the model.
         precision: precision of matrix products.
@@ -109,16 +109,18 @@ class TextClassifier:
         )
 
     def classify(self, texts: Sequence[Text]) -> list[TextPrediction]:
-        """Predict the class of each text or pair, in order. A text without a token, or its pair, gets none.
+        """Predict the class of each text or pair, in order. A text without tokens, or its pair, gets none.
 
         Args:
             texts: texts; pairs of texts if the model was trained on pairs.
 
         Raises:
-            UserError: a text where the model reads pairs, or a pair where it reads single texts.
+            UserError: a single text if the model reads pairs, or a pair if it reads single texts.
         """
         inputs = self.encoded(texts)
-        lengths = np.array([len(one) + (0 if two is None else len(two)) for one, two in inputs], np.int32)
+        lengths = np.array(
+            [len(first) + (0 if second is None else len(second)) for first, second in inputs], np.int32
+        )
         predictions = [TextPrediction({}) for _ in texts]
         nonempty = np.flatnonzero(lengths)
         with evaluating(self.model), hardware.autocast(self.device, self._dtype), torch.inference_mode():
@@ -135,7 +137,7 @@ class TextClassifier:
         """Return a line as this model reads it: a text, or two texts with a tab between them.
 
         Raises:
-            UserError: a tab where the model reads single texts; none, or several, where it reads pairs.
+            UserError: a tab if the model reads single texts; not exactly one if it reads pairs.
         """
         texts = line.split("\t")
         if not self.pairs:
@@ -151,14 +153,15 @@ class TextClassifier:
         return texts[0], texts[1]
 
     def encoded(self, texts: Sequence[Text]) -> list[Parts]:
-        """Return the tokens that the model reads of each text, or pair; raises as :meth:`classify` does."""
-        chosen = [self._example(text, number) for number, text in enumerate(texts, start=1)]
-        found = encode_parts(chosen, self.tokenizer, pairs=self.pairs)
-        parts = ((np.array(one), np.array(two) if self.pairs else None) for one, two in found)
-        return [truncate(each, self.max_length) for each in parts]
+        """Return the truncated tokens of each text or pair; raises as :meth:`classify` does."""
+        examples = [self._example(text, number) for number, text in enumerate(texts, start=1)]
+        return [
+            truncate((np.array(first), np.array(second) if self.pairs else None), self.max_length)
+            for first, second in encode_parts(examples, self.tokenizer, pairs=self.pairs)
+        ]
 
     def _example(self, text: Text, number: int) -> Example:
-        """Return a text or a pair as an example. Raises ``UserError``: the other kind."""
+        """Return a text or a pair as an example. Raises ``UserError``: not the kind that the model reads."""
         place = f"text {number}"
         if isinstance(text, str):
             if self.pairs:
@@ -169,11 +172,11 @@ class TextClassifier:
             fact = "a pair of texts, but the model reads single texts"
             raise UserError(fact, place=place, remedy="Give each text as one string.")
         if len(text) != 2:
-            raise UserError(f"{len(text)} texts are no pair", place=place, remedy="Give two texts.")
+            raise UserError(f"expected 2 texts, got {len(text)}", place=place, remedy="Give two texts.")
         return Example(text[0], "", place, text[1])
 
     def measure(self, examples: Iterable[Example], labels: Sequence[str]) -> TextScores:
-        """Return the scores on labelled texts or pairs. Texts without a token are left out and counted.
+        """Return the scores on labelled texts or pairs. Texts without tokens are left out and counted.
 
         Args:
             examples: texts with their labels.
@@ -182,19 +185,19 @@ class TextClassifier:
         Raises:
             UserError: a label is not among ``labels``.
         """
-        known = {label: number for number, label in enumerate(labels)}
-        given = list(examples)
-        for example in given:
-            if example.label not in known:
+        classes = {label: number for number, label in enumerate(labels)}
+        examples = list(examples)
+        for example in examples:
+            if example.label not in classes:
                 fact = f'unknown class "{example.label}"'
                 raise UserError(fact, place=example.place, remedy=f"Known: {', '.join(labels)}.")
-        predictions = self.classify([(one.text, one.second) if self.pairs else one.text for one in given])
+        predictions = self.classify([(e.text, e.second) if self.pairs else e.text for e in examples])
         numbers = {name: number for number, name in enumerate(self.names)}
-        both = list(zip(given, predictions, strict=True))
+        both = list(zip(examples, predictions, strict=True))
         scored = [(example, prediction) for example, prediction in both if prediction.name]
         empty = [example.place for example, prediction in both if not prediction.name]
         scores = class_scores(
-            [known[example.label] for example, _ in scored],
+            [classes[example.label] for example, _ in scored],
             [numbers[prediction.name] for _, prediction in scored],
             len(self.names),
         )

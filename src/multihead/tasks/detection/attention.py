@@ -1,4 +1,4 @@
-"""Attention of a detector's object queries to one picture, with the objects that they found."""
+"""Attention of a detector's object queries to one picture, with the objects found."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,13 +23,13 @@ class DetectionInspection:
     Attributes:
         name: file name of the picture.
         picture: the picture.
-        found: the prediction of each query, whatever its score.
+        objects: the prediction of each query, regardless of its score.
         weights_LHQrc: attention of the queries to the picture: decoder layers, heads, queries, rows, columns.
     """
 
     name: str
     picture: Image.Image
-    found: tuple[DetectedObject, ...]
+    objects: tuple[DetectedObject, ...]
     weights_LHQrc: NDArray[np.float32]
 
     def maps(
@@ -38,7 +38,7 @@ class DetectionInspection:
         """Return the attention of the queries with at least this score, best first.
 
         Args:
-            threshold: least score.
+            threshold: minimum score.
             layer: decoder layer, from 1; None: the last.
             head: head, from 1; None: the mean over the heads, or the maximum if ``largest``.
             largest: see ``head``.
@@ -50,23 +50,23 @@ class DetectionInspection:
         for key, number, count in (("layer", layer, layers), ("head", head, heads)):
             if number is not None and not 1 <= number <= count:
                 raise UserError(f"there is no {key} {number}", place=f"--{key}", remedy=f"Give 1 to {count}.")
-        of_layer = self.weights_LHQrc[layers - 1 if layer is None else layer - 1]
+        weights_HQrc = self.weights_LHQrc[layers - 1 if layer is None else layer - 1]
         if head is not None:
-            weights_Qrc = of_layer[head - 1]
+            weights_Qrc = weights_HQrc[head - 1]
         else:
-            weights_Qrc = of_layer.max(axis=0) if largest else of_layer.mean(axis=0)
-        order = sorted(range(len(self.found)), key=lambda query: -self.found[query].score)
+            weights_Qrc = weights_HQrc.max(axis=0) if largest else weights_HQrc.mean(axis=0)
+        order = sorted(range(len(self.objects)), key=lambda query: -self.objects[query].score)
         return [
-            QueryMap(self.found[query], query, weights_Qrc[query])
+            QueryMap(self.objects[query], query, weights_Qrc[query])
             for query in order
-            if self.found[query].score >= threshold
+            if self.objects[query].score >= threshold
         ]
 
 
 def inspect_detection(detector: Detector, path: Path) -> DetectionInspection:
     """Detect the objects of a picture and record the attention of the queries.
 
-    Only the part of the attention that falls on the picture is kept, not that on the grey beside it.
+    Attention to the grey padding beside the picture is dropped.
 
     Raises:
         UserError: the file is missing, damaged or not a picture; a model without queries.
@@ -76,17 +76,17 @@ def inspect_detection(detector: Detector, path: Path) -> DetectionInspection:
         remedy = "Inspect a detr."
         raise UserError("this detector has no object queries", place=str(path), remedy=remedy)
     pixels, scale = letterbox(picture, detector.size)
-    given = torch.from_numpy(pixels)[None].to(detector.device).float() / 255
+    pixels_1Chw = torch.from_numpy(pixels)[None].to(detector.device).float() / 255
     outputs: list[tuple[torch.Tensor, ...]] = []
-    weights_LHQK = record_cross(detector.model, lambda model: outputs.append(model.detect(given)))
+    weights_LHQK = record_cross(detector.model, lambda model: outputs.append(model.detect(pixels_1Chw)))
     (boxes_BQ4, scores_BQ, classes_BQ) = (part.cpu() for part in outputs[0])
     limits = np.array([*picture.size, *picture.size], dtype=np.float64)
-    found = []
+    objects = []
     for box_4, score, number in zip(boxes_BQ4[0], scores_BQ[0], classes_BQ[0], strict=True):
         box = (box_4.double().numpy() * detector.size / scale).clip(0, limits)
-        found.append(DetectedObject(detector.names[int(number)], float(score), tuple(box.tolist())))
+        objects.append(DetectedObject(detector.names[int(number)], float(score), tuple(box.tolist())))
     patch = int(detector.model.settings.patch_size)  # type: ignore[union-attr, arg-type]
     side = detector.size // patch
     grid = weights_LHQK.reshape(*weights_LHQK.shape[:3], side, side)
     rows, columns = (max(1, round(length * scale / patch)) for length in (picture.height, picture.width))
-    return DetectionInspection(path.name, picture, tuple(found), grid[..., :rows, :columns])
+    return DetectionInspection(path.name, picture, tuple(objects), grid[..., :rows, :columns])

@@ -1,4 +1,4 @@
-"""Annotations of objects in COCO's JSON format (Lin et al. 2014), which are untrusted."""
+"""Object annotations in COCO's JSON format (Lin et al. 2014), read as untrusted input."""
 
 import hashlib
 import math
@@ -26,11 +26,11 @@ class Annotated:
 
     Attributes:
         file: path of the image.
-        width: as the JSON says, in pixels.
-        height: likewise.
+        width: width in pixels according to the JSON file.
+        height: height, likewise.
         boxes_G4: left, top, right and bottom edges in pixels, inside the image.
         classes_G: positions of the classes in ``names``.
-        crowd_G: True for a region of many objects, used in evaluation only.
+        crowd_G: True for a region with many objects, which only evaluation uses.
         areas_G: areas in square pixels.
     """
 
@@ -50,7 +50,7 @@ class CocoSet:
     Attributes:
         path: the JSON file.
         names: names of the classes, in the order of their ids.
-        images: with their objects, in the order of the file.
+        images: the images with their objects, in the order of the file.
     """
 
     path: Path
@@ -59,14 +59,14 @@ class CocoSet:
 
     def digest(self) -> str:
         """Return a hash of all annotations and image files."""
-        found = hashlib.sha256(repr(self.names).encode())
+        sha256 = hashlib.sha256(repr(self.names).encode())
         for image in self.images:
             arrays = (image.boxes_G4, image.classes_G, image.crowd_G)
-            found.update(repr([array.tolist() for array in arrays]).encode())
-            found.update(image.file.name.encode())
+            sha256.update(repr([array.tolist() for array in arrays]).encode())
+            sha256.update(image.file.name.encode())
             stat = image.file.stat() if image.file.exists() else None
-            found.update(repr((stat.st_size, stat.st_mtime_ns) if stat else None).encode())
-        return found.hexdigest()
+            sha256.update(repr((stat.st_size, stat.st_mtime_ns) if stat else None).encode())
+        return sha256.hexdigest()
 
 
 def read_coco(names: Sequence[str], folder: Path, key: str) -> CocoSet:
@@ -94,11 +94,11 @@ def read_coco(names: Sequence[str], folder: Path, key: str) -> CocoSet:
 def _files(names: Sequence[str], folder: Path, key: str) -> tuple[Path, Path]:
     paths = [folder / name for name in names]
     if len(paths) == 1 and paths[0].is_dir():
-        found = sorted(file for file in paths[0].iterdir() if file.suffix.lower() == ".json")
-        if len(found) != 1:
+        files = sorted(file for file in paths[0].iterdir() if file.suffix.lower() == ".json")
+        if len(files) != 1:
             remedy = "Name the JSON file and the folder of the images."
-            raise UserError(f"{len(found)} JSON files in this folder", place=str(paths[0]), remedy=remedy)
-        return found[0], paths[0]
+            raise UserError(f"{len(files)} JSON files in this folder", place=str(paths[0]), remedy=remedy)
+        return files[0], paths[0]
     if len(paths) == 2 and paths[1].is_dir():
         return paths[0], paths[1]
     fact = f"{' and '.join(map(str, paths)) or 'nothing'} is not a folder in COCO's format"
@@ -113,9 +113,8 @@ class _CocoReader:
         tables = [self._table(content, name) for name in ("images", "annotations", "categories")]
         classes: dict[int, str] = {}
         for number, row in enumerate(tables[2]):
-            classes[self._int(row, "id", f"categories, entry {number + 1}")] = self._text(
-                row, "name", f"categories, entry {number + 1}"
-            )
+            place = f"categories, entry {number + 1}"
+            classes[self._int(row, "id", place)] = self._text(row, "name", place)
         order = sorted(classes)
         numbers = {identity: number for number, identity in enumerate(order)}
         headers: dict[int, tuple[Path, int, int]] = {}
@@ -134,7 +133,7 @@ class _CocoReader:
             if kind not in numbers:
                 raise self._error(f"there is no category with the id {kind}", place)
             objects[image].append(self._object(row, numbers[kind], *headers[image], place))
-        images = tuple(_annotate(*headers[identity], found) for identity, found in objects.items())
+        images = tuple(_annotate(*headers[identity], rows) for identity, rows in objects.items())
         if not images:
             raise UserError("there are no images in it", place=str(self.path), remedy=f"See {FORMAT}.")
         return CocoSet(self.path, tuple(classes[identity] for identity in order), images)
@@ -154,9 +153,9 @@ class _CocoReader:
             fact = f"the box {box} has no part in {file.name} ({width} x {height} pixels)"
             raise self._error(fact, place)
         area = row.get("area")
-        known = _is_number(area) and area > 0  # type: ignore[operator]
-        own = (edges[2] - edges[0]) * (edges[3] - edges[1])
-        return _Object(edges, kind, row.get("iscrowd") in (1, True), float(area) if known else own)  # type: ignore[arg-type]
+        if not (_is_number(area) and area > 0):  # type: ignore[operator]
+            area = (edges[2] - edges[0]) * (edges[3] - edges[1])
+        return _Object(edges, kind, row.get("iscrowd") in (1, True), float(area))  # type: ignore[arg-type]
 
     def _image(self, row: Mapping[str, Any], place: str) -> Path:
         name = PurePosixPath(self._text(row, "file_name", place))
@@ -199,10 +198,10 @@ def _annotate(file: Path, width: int, height: int, objects: Sequence[_Object]) -
         file,
         width,
         height,
-        np.array([one.edges for one in objects], dtype=np.float64).reshape(-1, 4),
-        np.array([one.kind for one in objects], dtype=np.int64),
-        np.array([one.crowd for one in objects], dtype=np.bool_),
-        np.array([one.area for one in objects], dtype=np.float64),
+        np.array([item.edges for item in objects], dtype=np.float64).reshape(-1, 4),
+        np.array([item.kind for item in objects], dtype=np.int64),
+        np.array([item.crowd for item in objects], dtype=np.bool_),
+        np.array([item.area for item in objects], dtype=np.float64),
     )
 
 

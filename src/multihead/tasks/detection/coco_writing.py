@@ -12,7 +12,7 @@ ANNOTATIONS = "instances.json"
 
 
 def coco_files(scenes: Iterable[Scene], names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of each file of the folder: 00001.png and so on, and ``ANNOTATIONS`` last.
+    """Yield the name and content of each file: 00001.png and so on, then ``ANNOTATIONS``.
 
     Args:
         scenes: the images with their objects.
@@ -27,11 +27,11 @@ def coco_files(scenes: Iterable[Scene], names: Sequence[str]) -> Iterator[tuple[
             scene.boxes_M4.tolist(), scene.classes_M.tolist(), strict=True
         ):
             box = [left, top, right - left, bottom - top]
-            of = {"id": len(objects) + 1, "image_id": number, "category_id": kind + 1}
-            objects.append({**of, "bbox": box, "area": box[2] * box[3], "iscrowd": 0})
+            ids = {"id": len(objects) + 1, "image_id": number, "category_id": kind + 1}
+            objects.append({**ids, "bbox": box, "area": box[2] * box[3], "iscrowd": 0})
         content = io.BytesIO()
         Image.fromarray(scene.pixels_Chw.transpose(1, 2, 0)).save(content, "png")
         yield name, content.getvalue()
     categories = [{"id": number, "name": name} for number, name in enumerate(names, start=1)]
-    told = {"images": images, "annotations": objects, "categories": categories}
-    yield ANNOTATIONS, (json.dumps(told, indent=1) + "\n").encode()
+    annotations = {"images": images, "annotations": objects, "categories": categories}
+    yield ANNOTATIONS, (json.dumps(annotations, indent=1) + "\n").encode()

@@ -28,7 +28,7 @@ OPACITY = 0.65
 class QueryMap:
     """An object, and the attention of its query to the picture, (rows, columns)."""
 
-    found: DetectedObject
+    detection: DetectedObject
     query: int
     weights_rc: NDArray[np.float32]
 
@@ -39,17 +39,18 @@ def draw_boxes(
     """Draw the boxes, classes and scores of objects over a picture.
 
     Raises:
-        UserError: another file extension than .svg, .png or .pdf; the file cannot be written.
+        UserError: a file extension other than .svg, .png or .pdf; the file cannot be written.
     """
-    text = " ".join(one.name for one in objects)
+    text = " ".join(detection.name for detection in objects)
     height = WIDTH * picture.height / picture.width
     with figures.style(text, text_as_text=True):
         figure = Figure(figsize=(WIDTH, height), facecolor="white")
         axes = figure.subplots()
         figure.subplots_adjust(0, 0, 1, 1)
         _show(axes, picture)
-        for one in objects:
-            _box(axes, one, names, label=f"{visible(one.name, 20)} {one.score:.2f}")
+        for detection in objects:
+            label = f"{visible(detection.name, 20)} {detection.score:.2f}"
+            _box(axes, detection, names, label)
         figures.save(figure, path, text=text)
 
 
@@ -59,10 +60,10 @@ def draw_queries(
     """Draw a panel for each object: the picture, its box, and the attention of its query.
 
     Raises:
-        UserError: another file extension than .svg, .png or .pdf; the file cannot be written.
+        UserError: a file extension other than .svg, .png or .pdf; the file cannot be written.
     """
     rows = max(1, -(-len(maps) // ACROSS))
-    text = caption + " ".join(one.found.name for one in maps)
+    text = caption + " ".join(query_map.detection.name for query_map in maps)
     tall = PANEL * picture.height / picture.width
     with figures.style(text, text_as_text=True):
         figure = Figure(figsize=(ACROSS * PANEL, rows * (tall + 0.3)), facecolor="white")
@@ -82,13 +83,14 @@ def draw_queries(
         figures.save(figure, path, text=text, tight=True)
 
 
-def _overlay(axes: Axes, picture: Image.Image, one: QueryMap, names: Sequence[str]) -> None:
+def _overlay(axes: Axes, picture: Image.Image, query_map: QueryMap, names: Sequence[str]) -> None:
+    detection = query_map.detection
     axes.imshow(
-        one.weights_rc, cmap="inferno", vmin=0, alpha=OPACITY, interpolation="nearest",
+        query_map.weights_rc, cmap="inferno", vmin=0, alpha=OPACITY, interpolation="nearest",
         extent=(0, picture.width, picture.height, 0),
     )  # fmt: skip
-    _box(axes, one.found, names)
-    title = f"{visible(one.found.name, 14)} {one.found.score:.2f} (query {one.query + 1})"
+    _box(axes, detection, names)
+    title = f"{visible(detection.name, 14)} {detection.score:.2f} (query {query_map.query + 1})"
     axes.set_title(title, fontsize=7, pad=3, parse_math=False)
 
 
@@ -100,9 +102,9 @@ def _show(axes: Axes, picture: Image.Image) -> None:
     axes.spines[:].set(visible=False)
 
 
-def _box(axes: Axes, one: DetectedObject, names: Sequence[str], label: str = "") -> None:
-    left, top, right, bottom = one.box
-    number = list(names).index(one.name) if one.name in names else 0
+def _box(axes: Axes, detection: DetectedObject, names: Sequence[str], label: str = "") -> None:
+    left, top, right, bottom = detection.box
+    number = list(names).index(detection.name) if detection.name in names else 0
     colour = COLOURS[number % len(COLOURS)]
     axes.add_patch(
         Rectangle((left, top), right - left, bottom - top, fill=False, edgecolor=colour, linewidth=1.6)

@@ -44,7 +44,7 @@ class Detector:
     """Finds the objects in pictures.
 
     Args:
-        model: with ``detect(pixels)``; its settings give the picture size and the class names.
+        model: a model with ``detect(pixels)``; its settings give the picture size and the class names.
         device: device to compute on.
         precision: precision of matrix products.
     """
@@ -73,25 +73,25 @@ class Detector:
 
         Args:
             pictures: picture files of any size.
-            threshold: least score of an object.
+            threshold: minimum score of an object.
 
         Raises:
             UserError: a file is missing, damaged, or not a picture.
         """
-        files = [Path(one) for one in pictures]
-        return [self.objects(found, threshold) for found in self.detections(map(open_picture, files))]
+        images = map(open_picture, map(Path, pictures))
+        return [self.objects(detections, threshold) for detections in self.detections(images)]
 
-    def objects(self, found: Detections, threshold: float) -> list[DetectedObject]:
+    def objects(self, detections: Detections, threshold: float) -> list[DetectedObject]:
         """Return the detections with at least this score, best first."""
-        order = np.argsort(-found.scores_D, kind="stable")
+        order = np.argsort(-detections.scores_D, kind="stable")
         return [
             DetectedObject(
-                self.names[found.classes_D[one]],
-                float(found.scores_D[one]),
-                tuple(found.boxes_D4[one].tolist()),
+                self.names[detections.classes_D[i]],
+                float(detections.scores_D[i]),
+                tuple(detections.boxes_D4[i].tolist()),
             )
-            for one in order.tolist()
-            if found.scores_D[one] >= threshold
+            for i in order.tolist()
+            if detections.scores_D[i] >= threshold
         ]
 
     def detections(self, pictures: Iterable[Image.Image]) -> Iterator[Detections]:
@@ -109,38 +109,41 @@ class Detector:
         """Return the average precision on generated scenes.
 
         Raises:
-            UserError: scenes of other classes than the model's.
+            UserError: the classes differ from the model's.
         """
         self._check_names(tuple(scenes.maker.stencils.names), "data.generate")
-        made = [scenes.scene(number, 0) for number in range(len(scenes))]
-        truths = [Truth(one.boxes_M4.astype(np.float64), one.classes_M) for one in made]
-        pictures = (Image.fromarray(one.pixels_Chw.transpose(1, 2, 0)) for one in made)
+        generated = [scenes.scene(number, 0) for number in range(len(scenes))]
+        truths = [Truth(scene.boxes_M4.astype(np.float64), scene.classes_M) for scene in generated]
+        pictures = (Image.fromarray(scene.pixels_Chw.transpose(1, 2, 0)) for scene in generated)
         return detection_scores(truths, list(self.detections(pictures)), len(self.names))
 
     def measure(self, images: CocoSet) -> DetectionScores:
         """Return the average precision on annotated pictures.
 
         Raises:
-            UserError: other classes than the model's; a picture that cannot be read.
+            UserError: the classes differ from the model's; a picture that cannot be read.
         """
         self._check_names(images.names, str(images.path))
-        truths = [Truth(one.boxes_G4, one.classes_G, one.crowd_G, one.areas_G) for one in images.images]
-        pictures = (open_picture(one.file) for one in images.images)
+        truths = [
+            Truth(image.boxes_G4, image.classes_G, image.crowd_G, image.areas_G) for image in images.images
+        ]
+        pictures = (open_picture(image.file) for image in images.images)
         return detection_scores(truths, list(self.detections(pictures)), len(self.names))
 
     def _check_names(self, names: tuple[str, ...], place: str) -> None:
         if names != self.names:
             fact = f"the classes are {', '.join(names)}, but the model knows {', '.join(self.names)}"
-            raise UserError(fact, place=place, remedy="Give images with the classes of the training.")
+            raise UserError(fact, place=place, remedy="Give images with the classes of the training data.")
 
     def _detections(self, batch: list[tuple[Pixels, float, tuple[int, int]]]) -> Iterator[Detections]:
-        pixels = torch.from_numpy(np.stack([one for one, _, _ in batch])).to(self.device).float() / 255
+        stacked = np.stack([pixels_Chw for pixels_Chw, _, _ in batch])
+        pixels = torch.from_numpy(stacked).to(self.device).float() / 255
         self._alone.compare(pixels)
         with evaluating(self.model), torch.inference_mode(), hardware.autocast(self.device, self.dtype):
-            found = [part.float().cpu().numpy() for part in self.model.detect(pixels)]  # type: ignore[operator]
+            outputs = [part.float().cpu().numpy() for part in self.model.detect(pixels)]  # type: ignore[operator]
         for row, (_, scale, (width, height)) in enumerate(batch):
             limits = np.array([width, height, width, height], dtype=np.float64)
-            boxes = (found[0][row].astype(np.float64) * self.size / scale).clip(0, limits)
+            boxes = (outputs[0][row].astype(np.float64) * self.size / scale).clip(0, limits)
             inside = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
-            scores, classes = found[1][row].astype(np.float64), found[2][row].astype(np.int64)
+            scores, classes = outputs[1][row].astype(np.float64), outputs[2][row].astype(np.int64)
             yield Detections(boxes[inside], scores[inside], classes[inside])

@@ -21,8 +21,9 @@ from multihead.tasks.detection.detections import QueryMap, draw_queries
 from multihead.tasks.detection.detector import Detector
 from multihead.tasks.inspection import Inspection, InspectionRequest
 
+DESCRIPTION = "{} {}, edges {} (query {})"
 THRESHOLD = 0.5
-"""Least score of the objects that are shown."""
+"""Minimum score of the objects on the page."""
 
 
 def inspect(run: Run, request: InspectionRequest) -> Inspection:
@@ -42,31 +43,31 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
     def draw(path: str | Path) -> None:
         draw_queries(seen.picture, maps, detector.names, caption, path)
 
-    def page() -> HtmlPage:
-        return page_of(seen, detector.names, request.asked.name)
-
-    def numbers() -> str:
-        return as_json(seen, request.asked.name)
-
-    def alignment() -> Alignment:
-        return _alignment(seen, maps, caption)
-
     used = frozenset({"layer", "head", "combine"})
-    return Inspection(page, numbers, draw, alignment, frozenset(), used, used)
+    return Inspection(
+        lambda: page_of(seen, detector.names, request.asked.name),
+        lambda: as_json(seen, request.asked.name),
+        draw,
+        lambda: _alignment(seen, maps, caption),
+        frozenset(),
+        used,
+        used,
+    )
 
 
 def page_of(seen: DetectionInspection, names: tuple[str, ...], run: str) -> HtmlPage:
-    """Return a page: the objects found, and for each decoder layer what their queries attend to."""
+    """Return a page: the objects found, and the attention of their queries in each decoder layer."""
     layers, heads = seen.weights_LHQrc.shape[:2]
-    found = seen.maps(THRESHOLD)
-    listed = [tag("li", say("{} {}, edges {} (query {})", *_facts(one))) for one in found] or tag(
-        "li", say("no object")
-    )
+    maps = seen.maps(THRESHOLD)
+    items = [tag("li", say(DESCRIPTION, *_facts(query_map))) for query_map in maps]
     lead = say("The mean of {} heads; each panel has its own scale.", heads)
     main = [
         tag("h1", seen.name),
         tag("p", run, class_="sub"),
-        card(say("{} objects with a score of at least {}", len(found), f"{THRESHOLD:g}"), tag("ul", listed)),
+        card(
+            say("{} objects with a score of at least {}", len(maps), f"{THRESHOLD:g}"),
+            tag("ul", items or tag("li", say("no object"))),
+        ),
         [
             card(say("Decoder layer {}", layer), _draw(seen, names, layer), lead=lead)
             for layer in range(1, layers + 1)
@@ -91,46 +92,39 @@ def as_json(seen: DetectionInspection, run: str) -> str:
     """Return the objects, and the attention of their queries in every layer and head, as JSON."""
     objects = [
         {
-            "query": one.query + 1,
-            "class": one.found.name,
-            "score": round(one.found.score, 4),
-            "box": [round(edge, 2) for edge in one.found.box],
-            "attention": np.round(seen.weights_LHQrc[:, :, one.query], 5).tolist(),
+            "query": query_map.query + 1,
+            "class": query_map.detection.name,
+            "score": round(query_map.detection.score, 4),
+            "box": [round(edge, 2) for edge in query_map.detection.box],
+            "attention": np.round(seen.weights_LHQrc[:, :, query_map.query], 5).tolist(),
         }
-        for one in seen.maps(THRESHOLD)
+        for query_map in seen.maps(THRESHOLD)
     ]
     content = {"run": run, "caution": CAUTION, "picture": seen.name, "objects": objects}
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
 
-def _facts(one: QueryMap) -> tuple[str, str, str, int]:
+def _facts(query_map: QueryMap) -> tuple[str, str, str, int]:
     """Return class, score, edges of the box, and number of the query."""
-    return (
-        one.found.name,
-        f"{one.found.score:.2f}",
-        " ".join(f"{edge:.0f}" for edge in one.found.box),
-        one.query + 1,
-    )
-
-
-def _describe(one: QueryMap) -> str:
-    return "{} {}, edges {} (query {})".format(*_facts(one))
+    detection = query_map.detection
+    edges = " ".join(f"{edge:.0f}" for edge in detection.box)
+    return detection.name, f"{detection.score:.2f}", edges, query_map.query + 1
 
 
 def _alignment(seen: DetectionInspection, maps: list[QueryMap], caption: str) -> Alignment:
     """Return the attention of the best query as a matrix of the picture's rows and columns."""
     if not maps:
         fact = f"no object with a score of at least {THRESHOLD:g}"
-        raise UserError(
-            fact, place=seen.name, remedy="Write a page with -o page.html, or give another image."
-        )
+        remedy = "Write a page with -o page.html, or give another image."
+        raise UserError(fact, place=seen.name, remedy=remedy)
     weights_rc = maps[0].weights_rc
     rows, columns = weights_rc.shape
     return Alignment(
         weights_rc / weights_rc.max(),
         tuple(TokenLabel(str(row + 1), row) for row in range(rows)),
         tuple(TokenLabel(str(column + 1), column) for column in range(columns)),
-        f"{_describe(maps[0])}; rows and columns of the feature map, scaled to a maximum of 1. {caption}",
+        f"{DESCRIPTION.format(*_facts(maps[0]))}; rows and columns of the feature map, scaled to a maximum "
+        f"of 1. {caption}",
         rows="row",
         columns="column",
     )

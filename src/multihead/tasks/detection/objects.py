@@ -31,9 +31,9 @@ VERSION = 1
 """Increases when the same images are prepared differently."""
 SUMMARY, BOXES, CLASSES = "summary.json", "boxes.npy", "classes.npy"
 GREY = 114
-"""Shade beside an image that is not square."""
+"""Shade of the padding beside an image that is not square."""
 TEST_SEED = randomness.derive(0, "test scenes")
-"""Seeds the generated test set, whatever data.seed is."""
+"""Seeds the generated test set, independently of data.seed."""
 GARMENTS = (
     "T-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "boot",
 )  # fmt: skip
@@ -68,7 +68,7 @@ class GeneratedScenes:
 
 
 class StoredScenes:
-    """Pictures with objects in a folder: those of a ``PictureStore``, whose labels count objects, and boxes.
+    """Pictures with objects in a folder: a ``PictureStore``, whose labels count objects, and their boxes.
 
     Raises:
         BrokenStoreError: the folder is missing, truncated or foreign.
@@ -90,8 +90,8 @@ class StoredScenes:
 
     def scene(self, index: int, epoch: int) -> Scene:
         """See ``SceneSet``; every epoch has the same pictures."""
-        own = slice(self.starts[index], self.starts[index + 1])
-        return Scene(self.pictures.pixels[index], self.boxes[own], self.classes[own])
+        span = slice(self.starts[index], self.starts[index + 1])
+        return Scene(self.pictures.pixels[index], self.boxes[span], self.classes[span])
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class PreparedScenes:
 
 
 def prepare_scenes(data: DataSettings, *, progress: OnProgress) -> PreparedScenes:
-    """Make generated scenes, or read, scale and store the pictures of COCO folders.
+    """Generate scenes, or read, scale and store the pictures of COCO folders.
 
     Raises:
         UserError: unreadable or missing files (see ``coco`` and ``opening``); classes that differ.
@@ -136,8 +136,6 @@ def _generate(data: DataSettings) -> PreparedScenes:
     count = max(1, min(MAX_HELD_OUT, round(data.valid_fraction * data.generated)))
     report = (
         f"{data.generated:,} generated scenes an epoch, {data.picture_size} x {data.picture_size}, of 1 to "
-    )
-    report += (
         f"{data.most_objects} of {len(stencils.names)} classes of objects\n{count:,} scenes for validation"
     )
     return PreparedScenes(
@@ -175,17 +173,18 @@ def garments(
     """Return the objects of labelled greyscale pictures of one size, all of them or some rows.
 
     Raises:
-        UserError: a picture of another size; a label that is no class; a class without pictures.
+        UserError: pictures of different sizes; an unknown label; a class without pictures.
     """
-    chosen = np.arange(len(listing.labels)) if rows is None else rows
-    labels = numbers_of(listing, tuple(names))[chosen]
-    pictures = [listing.picture(int(row)).convert("L") for row in chosen]
+    if rows is None:
+        rows = np.arange(len(listing.labels))
+    labels = numbers_of(listing, tuple(names))[rows]
+    pictures = [listing.picture(int(row)).convert("L") for row in rows]
     if len({picture.size for picture in pictures}) > 1:
         raise UserError("the images differ in size", place=listing.place(0), remedy="Scale them to one size.")
     missing = sorted(set(range(len(names))) - set(labels.tolist()))
     if missing:
         raise UserError(f'the class "{names[missing[0]]}" has no images', place=listing.place(0))
-    return PictureStencils(np.stack([np.asarray(one) for one in pictures]), labels, tuple(names))
+    return PictureStencils(np.stack([np.asarray(picture) for picture in pictures]), labels, tuple(names))
 
 
 def generated_test_scenes(data: DataSettings, files: Sequence[str] = ()) -> GeneratedScenes:
@@ -210,10 +209,10 @@ def _store(data: DataSettings, progress: OnProgress) -> PreparedScenes:
     train = read_coco(data.train, Path(data.dir), "data.train")
     valid = read_coco(data.valid, Path(data.dir), "data.valid") if data.valid else None
     names = data.class_names or train.names
-    for one in filter(None, (train, valid)):
-        if one.names != names:
-            fact = f"the classes are {', '.join(one.names)}, not {', '.join(names)}"
-            raise UserError(fact, place=str(one.path), remedy="Use the same categories in all files.")
+    for coco in filter(None, (train, valid)):
+        if coco.names != names:
+            fact = f"the classes are {', '.join(coco.names)}, not {', '.join(names)}"
+            raise UserError(fact, place=str(coco.path), remedy="Use the same categories in all files.")
     if valid is None and len(train.images) < 2:
         raise UserError("one image is too few to hold some out", place="data.train")
     inputs = {
@@ -230,28 +229,30 @@ def _store(data: DataSettings, progress: OnProgress) -> PreparedScenes:
             count = max(1, min(round(data.valid_fraction * len(images)), MAX_HELD_OUT, len(images) // 2))
             held_out = tuple(images[row] for row in np.sort(order[:count]))
             images = tuple(images[row] for row in np.sort(order[count:]))
-        for side, chosen in (("train", images), ("valid", held_out)):
-            _write(folder / side, chosen, data.picture_size, progress)
+        for side, annotated in (("train", images), ("valid", held_out)):
+            _write(folder / side, annotated, data.picture_size, progress)
         return {"held_out": valid is None}
 
-    def opened(folder: Path, summary: Any, key: str) -> PreparedScenes:
-        return _open(folder, summary, key, train)
-
     return cached_build(
-        cache_root(data.cache), inputs, prefix="pictures-", summary_file=SUMMARY, build=build, load=opened
+        cache_root(data.cache),
+        inputs,
+        prefix="pictures-",
+        summary_file=SUMMARY,
+        build=build,
+        load=lambda folder, summary, key: _open(folder, summary, key, train),
     )
 
 
 def _open(folder: Path, summary: Mapping[str, Any], key: str, train: CocoSet) -> PreparedScenes:
     sets = [StoredScenes(folder / side) for side in ("train", "valid")]
     size = sets[0].pictures.pixels.shape[-1]
-    most = max(int(one.pictures.labels.max(initial=0)) for one in sets)
-    objects = sum(len(one.boxes) for one in sets)
+    most = max(int(scenes.pictures.labels.max(initial=0)) for scenes in sets)
+    objects = sum(len(scenes.boxes) for scenes in sets)
     source = ", held out of the training images" if summary["held_out"] else ""
     report = (
         f"{len(sets[0]):,} images of {size} x {size}, with {objects:,} objects of {len(train.names)} classes"
+        f", at most {most} in an image\n{len(sets[1]):,} images for validation{source}"
     )
-    report += f", at most {most} in an image\n{len(sets[1]):,} images for validation{source}"
     return PreparedScenes(sets[0], sets[1], train.names, size, most, report, key)
 
 
@@ -260,10 +261,10 @@ def _write(folder: Path, images: Sequence[Annotated], size: int, progress: OnPro
     with PictureWriter(folder, len(images), Form(size, 3)) as writer:
         for done, image in enumerate(images):
             pixels, scale = letterbox(open_picture(image.file), size, image)
-            own = ~image.crowd_G
-            boxes.append(image.boxes_G4[own] * scale)
-            classes.append(image.classes_G[own])
-            writer.add(pixels, int(own.sum()))
+            single = ~image.crowd_G
+            boxes.append(image.boxes_G4[single] * scale)
+            classes.append(image.classes_G[single])
+            writer.add(pixels, int(single.sum()))
             if done % 100 == 0:
                 progress("reading", done, len(images))
     np.save(folder / BOXES, np.concatenate(boxes).astype(np.float32), allow_pickle=False)
@@ -274,10 +275,10 @@ def letterbox(picture: Image.Image, size: int, annotated: Annotated | None = Non
     """Scale the longer side of a picture to ``size``, and fill the rest with grey on the right or below.
 
     Returns:
-        The pixels, (3, size, size), and the factor of coordinates.
+        The pixels, (3, size, size), and the scale factor.
 
     Raises:
-        UserError: the picture has another size than its annotation says.
+        UserError: the picture's size differs from its annotation.
     """
     if annotated is not None and picture.size != (annotated.width, annotated.height):
         fact = "the image has {} x {} pixels, but the annotations say {} x {}"
@@ -300,7 +301,7 @@ class SceneBatches:
     Attributes:
         scenes: the pictures.
         seed: with the epoch, seeds the mirroring.
-        flip: mirror half of the pictures.
+        flip: whether to mirror half of the pictures.
     """
 
     scenes: SceneSet
@@ -308,12 +309,12 @@ class SceneBatches:
     flip: bool = False
 
     def batch(self, indices: NDArray[np.int64], epoch: int) -> SceneBatch:
-        """Return the pictures at ``indices``, as they are in this epoch."""
-        found = [self.scenes.scene(index, epoch) for index in indices.tolist()]
+        """Return the pictures at ``indices`` for this epoch."""
+        scenes = [self.scenes.scene(index, epoch) for index in indices.tolist()]
         if self.flip:
             mirror = uniforms(self.seed, epoch, indices.tolist(), 1)[:, 0] < 0.5
-            found = [_mirror(one) if flip else one for one, flip in zip(found, mirror, strict=True)]
-        return collate(found)
+            scenes = [_mirror(scene) if flip else scene for scene, flip in zip(scenes, mirror, strict=True)]
+        return collate(scenes)
 
 
 def _mirror(scene: Scene) -> Scene:
@@ -325,14 +326,14 @@ def _mirror(scene: Scene) -> Scene:
 
 def collate(scenes: Sequence[Scene]) -> SceneBatch:
     """Return pictures of one size as a batch."""
-    pixels = torch.from_numpy(np.stack([one.pixels_Chw for one in scenes])).float() / 255
+    pixels = torch.from_numpy(np.stack([scene.pixels_Chw for scene in scenes])).float() / 255
     size = scenes[0].pixels_Chw.shape[-1]
-    most = max(1, *(len(one.classes_M) for one in scenes))
+    most = max(1, *(len(scene.classes_M) for scene in scenes))
     boxes, classes = np.zeros((len(scenes), most, 4), np.float32), np.full((len(scenes), most), -1)
-    for row, one in enumerate(scenes):
-        left, top, right, bottom = one.boxes_M4.T / size
-        count = len(one.classes_M)
+    for row, scene in enumerate(scenes):
+        left, top, right, bottom = scene.boxes_M4.T / size
+        count = len(scene.classes_M)
         boxes[row, :count] = np.stack([(left + right) / 2, (top + bottom) / 2, right - left, bottom - top], 1)
-        classes[row, :count] = one.classes_M
+        classes[row, :count] = scene.classes_M
     objects = int((classes >= 0).sum())
     return SceneBatch(pixels, torch.from_numpy(boxes), torch.from_numpy(classes), objects)

@@ -1,7 +1,7 @@
 """Generated scenes of one to several overlapping objects, each with its class and box.
 
-A scene is a function of (seed, number): a training never sees the same one twice, and a test set is a seed.
-An object's box encloses what is visible of it, as in COCO; at least a third of each object is visible.
+A scene is a function of (seed, number): training never sees one twice, and a seed defines a test set.
+An object's box encloses its visible part, as in COCO; at least a third of each object is visible.
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from multihead.data.images.shapes import SHAPES
 from multihead.system import randomness
 
 NAMES = ("circle", "square", "triangle", "cross", "star", "ring", "heart", "moon")
-"""Shapes that differ in any size and from any side."""
+"""Shapes that stay distinct at any size and rotation."""
 SMALLEST, LARGEST = 0.16, 0.46
 """Width and height of an object, as fractions of the picture."""
 VISIBLE = 1 / 3
-"""Least part of an object that later ones leave visible."""
+"""Minimum fraction of an object that later objects leave visible."""
 TRIES = 12
 """Places tried for an object before it is left out."""
 FINE = 2
@@ -46,7 +46,7 @@ class Scene(NamedTuple):
 
 
 class Stencils(Protocol):
-    """A set of objects that scenes are made of."""
+    """Source of the objects in scenes."""
 
     @property
     def names(self) -> Sequence[str]:
@@ -68,9 +68,9 @@ class ShapeStencils:
         """See ``Stencils``."""
         x, y = np.meshgrid(_line(width), _line(height))
         turn = uniform.number(-0.3, 0.3)
-        turned = np.cos(turn) * x + np.sin(turn) * y, np.cos(turn) * y - np.sin(turn) * x
+        rotated = np.cos(turn) * x + np.sin(turn) * y, np.cos(turn) * y - np.sin(turn) * x
         reach = 1 + abs(np.sin(turn)) * 0.35  # the corners stay in the window
-        inside = SHAPES[self.names[kind]](turned[0] * reach, turned[1] * reach)
+        inside = SHAPES[self.names[kind]](rotated[0] * reach, rotated[1] * reach)
         alpha: Plane = inside.reshape(height, FINE, width, FINE).mean(axis=(1, 3))
         return alpha, np.ones_like(alpha)
 
@@ -95,9 +95,9 @@ class PictureStencils:
     names: tuple[str, ...]
 
     def cut(self, kind: int, width: int, height: int, uniform: Uniform) -> tuple[Plane, Plane]:
-        """See ``Stencils``; the picture is one of its class."""
-        of_kind = np.flatnonzero(self.labels == kind)
-        picture = self.pixels[of_kind[uniform.below(len(of_kind))]]
+        """See ``Stencils``; picks a random picture of the class."""
+        rows = np.flatnonzero(self.labels == kind)
+        picture = self.pixels[rows[uniform.below(len(rows))]]
         scaled = Image.fromarray(picture).resize((width, height), Image.Resampling.BILINEAR)
         values = np.asarray(scaled, dtype=np.float64) / 255
         return (values * 6).clip(0, 1), 0.25 + 0.75 * values
@@ -182,7 +182,7 @@ def _background(size: int, uniform: Uniform) -> Plane:
 
 
 def _paint(window: Plane, stencil: _Stencil, uniform: Uniform) -> None:
-    """Paint an object in a colour that differs from what is below it."""
+    """Paint an object in a colour that differs from its background."""
     below = window.mean(axis=(1, 2))
     colours = uniform.between(0, 1, 4, 3)
     colour = colours[abs(colours - below).sum(axis=1).argmax()]

@@ -11,6 +11,7 @@ from multihead.recipe.settings import Settings
 from multihead.scores.detection import Detections, DetectionScores, Truth, detection_scores
 from multihead.system import hardware
 from multihead.tasks.detection.objects import SceneBatches, SceneSet
+from multihead.tasks.pictures.batches import evenly_spaced
 from multihead.training import Validation
 
 
@@ -22,37 +23,36 @@ class Validator:
         self.dtype = hardware.pick_dtype(recipe.training.precision, device)
         self.batch_pictures = recipe.training.batch_pictures
         self.names: tuple[str, ...] = getattr(recipe.model, "class_names", ())
-        count = min(len(scenes), recipe.validation.max_examples)
-        self.indices = np.linspace(0, len(scenes) - 1, count).round().astype(np.int64)
+        self.indices = evenly_spaced(len(scenes), recipe.validation.max_examples)
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
         """Return loss per object and AP at several thresholds; the AP of each class as samples."""
         loss, objects = 0.0, 0
         truths: list[Truth] = []
-        found: list[Detections] = []
+        detections: list[Detections] = []
         batches = SceneBatches(self.scenes)
         for start in range(0, len(self.indices), self.batch_pictures):
             rows = self.indices[start : start + self.batch_pictures]
             batch = batches.batch(rows, 0).to(self.device)
             with hardware.autocast(self.device, self.dtype):
                 terms = model.loss(batch, step)  # type: ignore[operator]
-                detected = model.detect(batch.pixels_BChw)  # type: ignore[operator]
+                outputs = model.detect(batch.pixels_BChw)  # type: ignore[operator]
             loss += sum(term.weight * term.sum.item() for term in terms.values())
             objects += batch.objects
             size = batch.pixels_BChw.shape[-1]
             for row in rows.tolist():
                 scene = self.scenes.scene(row, 0)
                 truths.append(Truth(scene.boxes_M4.astype(np.float64), scene.classes_M))
-            for edges_N4, scores_N, classes_N in zip(*(part.float().cpu() for part in detected), strict=True):
+            for edges_N4, scores_N, classes_N in zip(*(part.float().cpu() for part in outputs), strict=True):
                 boxes = edges_N4.double().numpy() * size
-                found.append(Detections(boxes, scores_N.double().numpy(), classes_N.long().numpy()))
-        scores = detection_scores(truths, found, len(self.names))
+                detections.append(Detections(boxes, scores_N.double().numpy(), classes_N.long().numpy()))
+        scores = detection_scores(truths, detections, len(self.names))
         metrics = {"loss": loss / max(1, objects), **main_scores(scores)}
         return Validation(metrics, by_class(scores, self.names))
 
 
 def main_scores(scores: DetectionScores) -> dict[str, float]:
-    """Return the main scores by name; 0 where there is no object."""
+    """Return the main scores by name; 0 if there is no object."""
     values = {"ap": scores.ap, "ap50": scores.ap50, "ap75": scores.ap75}
     return {name: 0.0 if math.isnan(value) else value for name, value in values.items()}
 

@@ -12,7 +12,7 @@ from torch import nn
 
 from multihead.data.images.opening import Pixels, fit_image, open_picture
 from multihead.inspect.maps import AttentionRecord, Sentence, TokenLabel, record_sequence, sentence
-from multihead.inspect.maps.alignment import mutual_information
+from multihead.inspect.maps.alignment import mutual_information, normalise_rows
 from multihead.tasks.drawing.image_generator import ImageGenerator
 from multihead.tasks.drawing.settings import SearchSettings
 
@@ -29,13 +29,13 @@ class DrawingInspection:
         caption: the prompt.
         pixels_Chw: the image decoded from its codes.
         grid: (rows, columns) of codes.
-        similarity: cosine similarity of image and caption; None for a given image.
+        similarity: cosine similarity of image and caption; None if the image was not generated.
         tokens: the whole sequence: begin symbol, caption, padding, and all codes but the last.
         words: begin symbol, caption words, and one token for all padding, if there is any.
         layouts: attention layout of each layer.
-        records: of kind "self", over the whole sequence, with queries, keys and values.
+        records: attention of kind "self" over the whole sequence, with queries, keys and values.
         decoder: the model of the sequence.
-        run: feeds the sequence to the model that it is given.
+        run: feeds the sequence to a model.
     """
 
     caption: str
@@ -52,8 +52,8 @@ class DrawingInspection:
     def word_weights(self) -> list[Floats]:
         """Return the attention of each image position to each of the words, layer by layer, (H, n, words).
 
-        The query of a position is the one that its code was predicted from: the last text position for the
-        first code, the previous code for the others. The rest of a row, up to 1, went to the image.
+        The code of a position was predicted from its query: the last text position for the first code, the
+        previous code for the others. The rest of a row, up to 1, went to the image.
         """
         n = self.grid[0] * self.grid[1]
         return [_text_columns(record.sentence(0)[:, -n:], n, len(self.words)) for record in self.records]
@@ -65,11 +65,11 @@ class DrawingInspection:
 
     def most_informative(self) -> int:
         """Return the layer, from 1, with the highest mutual information between image positions and words."""
-        shares = [
-            _normalise(weights_HnC[:, :, self.caption_indices].mean(axis=0))
+        information = [
+            mutual_information(normalise_rows(weights_HnC[:, :, self.caption_indices].mean(axis=0)))
             for weights_HnC in self.word_weights()
         ]
-        return 1 + int(np.argmax([mutual_information(one) for one in shares]))
+        return 1 + int(np.argmax(information))
 
 
 def inspect_drawing(
@@ -78,9 +78,9 @@ def inspect_drawing(
     settings: SearchSettings | None = None,
     given: Path | None = None,
 ) -> DrawingInspection:
-    """Generate an image for a caption, or take a given one, and record the attention over its codes.
+    """Record the attention over the codes of a generated or given image.
 
-    With classifier-free guidance the model runs with and without the caption; the pass with it is recorded.
+    With classifier-free guidance the pass with the caption is recorded.
 
     Args:
         generator: the model.
@@ -93,8 +93,8 @@ def inspect_drawing(
     """
     ids, grid = generator.encoded(caption), int(generator.model.settings.grid)
     if given is None:
-        drawn = generator.draw(caption, 1, settings)[0]
-        codes, similarity = list(drawn.codes), drawn.fits
+        drawing = generator.draw(caption, 1, settings)[0]
+        codes, similarity = list(drawing.codes), drawing.fits
     else:
         pixels = torch.tensor(fit_image(open_picture(given), generator.form))[None].to(generator.device)
         with torch.no_grad():
@@ -107,12 +107,7 @@ def inspect_drawing(
     def run(model: Any) -> object:
         return model(text_1T, lengths_1, codes_1n)
 
-    records = record_sequence(
-        decoder,
-        run,
-        1 + len(ids) + padding + len(codes) - 1,
-        keep_inputs=True,
-    )
+    records = record_sequence(decoder, run, len(ids) + padding + len(codes), keep_inputs=True)
     with torch.no_grad():
         pixels_Chw = (generator.model.pixels(codes_1n)[0].cpu() * 255).round().byte().numpy()
     caption_words = [token.text for token in sentence(generator.tokenizer, ids).pieces]
@@ -139,13 +134,7 @@ def _sequence(caption_words: Sequence[str], padding: int, columns: int, codes: i
 
 
 def _text_columns(weights_HnK: Floats, n: int, words: int) -> Floats:
-    """Keep the columns of the text and sum those of the padding into one."""
+    """Return the columns of the text, with the padding summed into one column."""
     text_HnK = weights_HnK[:, :, : weights_HnK.shape[2] - n + 1]
     last = text_HnK[:, :, words - 1 :].sum(axis=2, keepdims=True)
     return np.concatenate([text_HnK[:, :, : words - 1], last], axis=2)
-
-
-def _normalise(weights_nC: Floats) -> Floats:
-    total: Floats = weights_nC.sum(axis=1, keepdims=True)
-    total[total == 0] = 1
-    return weights_nC / total

@@ -1,4 +1,4 @@
-"""Preparation of captioned images, listed in a file or generated: stored once, then loaded from the cache."""
+"""Preparation of captioned images, listed in a file or generated: stored once, then loaded from a cache."""
 
 import hashlib
 import io
@@ -51,7 +51,7 @@ class Captioned:
 
     Attributes:
         train: training images.
-        valid: validation images; no training image has one of their captions.
+        valid: validation images; their captions never occur in training.
         captions: the captions of all images.
         tokenizer: tokenizer of the captions.
         form: size and channels of all images.
@@ -132,11 +132,9 @@ def _build(
                 writer.add(fit_image(pairs.picture(number), form), number)
                 if done % 1000 == 0:
                     progress(f"reading images ({name})", done, len(rows))
-    learned = train(
-        [pairs.captions[number] for number in seen.tolist()],
-        Vocabulary(kind=settings.kind, vocab_size=settings.vocab_size),
-    )
-    learned.save(folder / TOKENIZER)
+    captions = [pairs.captions[number] for number in seen.tolist()]
+    vocabulary = Vocabulary(kind=settings.kind, vocab_size=settings.vocab_size)
+    train(captions, vocabulary).save(folder / TOKENIZER)
 
 
 def split_captions(
@@ -174,10 +172,10 @@ def _pairs(data: DataSettings) -> _Pairs:
 
 
 def _hash(contents: Iterable[bytes]) -> str:
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for content in contents:
-        found.update(hashlib.sha256(content).digest())
-    return found.hexdigest()
+        sha256.update(hashlib.sha256(content).digest())
+    return sha256.hexdigest()
 
 
 def _rows(path: Path) -> list[tuple[str, str, str]]:

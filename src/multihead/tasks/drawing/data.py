@@ -20,42 +20,45 @@ def setup(
 ) -> TaskSetup:
     """See ``tasks.base.setup``."""
     data, training = recipe.data, recipe.training
-    found = prepare(data, recipe.tokenizer, progress=progress)
-    if init_run is not None and init_run.tokenizers()[0].fingerprint != found.tokenizer.fingerprint:
+    prepared = prepare(data, recipe.tokenizer, progress=progress)
+    if init_run is not None and init_run.tokenizers()[0].fingerprint != prepared.tokenizer.fingerprint:
         raise UserError(
-            "its vocabulary differs from that of these captions",
+            "its vocabulary differs from the vocabulary of these captions",
             place=str(init_run.folder),
             remedy="Start from a run that was trained on the same captions.",
         )
     sizes = {
-        "vocab_size": found.tokenizer.vocab_size,
-        "text_length": found.text_length,
-        "picture_size": found.form.size,
-        "channels": found.form.channels,
+        "vocab_size": prepared.tokenizer.vocab_size,
+        "text_length": prepared.text_length,
+        "picture_size": prepared.form.size,
+        "channels": prepared.form.channels,
     }
     recipe = with_model(recipe, sizes)
-    batches = CaptionBatches(found, found.train)
+    batches = CaptionBatches(prepared, prepared.train)
     listed = [locate_file(data.dir, name) for name in (data.captions, data.pictures) if name]
-    form = f"{found.form.size} x {found.form.size}, {'grey' if found.form.channels == 1 else 'colour'}"
+    size, colour = prepared.form.size, "grey" if prepared.form.channels == 1 else "colour"
     return TaskSetup(
         recipe=recipe,
-        tokenizers=(found.tokenizer,),
-        fingerprint=found.fingerprint,
+        tokenizers=(prepared.tokenizer,),
+        fingerprint=prepared.fingerprint,
         files=[path for path in listed if path.is_file()],
-        data={"pictures": len(found.train), "held_out": len(found.valid)},
+        data={"pictures": len(prepared.train), "held_out": len(prepared.valid)},
         summary=[
-            f"training: {len(found.train):,} captioned pictures, {form}",
-            f"validation: {len(found.valid):,} pictures, with captions not seen in training",
-            f"vocabulary: {found.tokenizer.vocab_size:,} tokens; longest caption: {found.text_length}",
+            f"training: {len(prepared.train):,} captioned pictures, {size} x {size}, {colour}",
+            f"validation: {len(prepared.valid):,} pictures, with captions not seen in training",
+            f"vocabulary: {prepared.tokenizer.vocab_size:,} tokens; longest caption: {prepared.text_length}",
         ],
-        sizes={"training pictures": f"{len(found.train):,}", "validation pictures": f"{len(found.valid):,}"},
-        tokens_per_epoch=len(found.train),
+        sizes={
+            "training pictures": f"{len(prepared.train):,}",
+            "validation pictures": f"{len(prepared.valid):,}",
+        },
+        tokens_per_epoch=len(prepared.train),
         stream=lambda position: PictureStream(
-            len(found.train),
+            len(prepared.train),
             lambda indices, _: batches.batch(indices.tolist()),
             batch_pictures=training.batch_pictures,
             seed=training.seed,
             position=position,
         ),
-        validate=Validator(CaptionBatches(found, found.valid), recipe, device),
+        validate=Validator(CaptionBatches(prepared, prepared.valid), recipe, device),
     )

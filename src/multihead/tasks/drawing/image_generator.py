@@ -86,10 +86,10 @@ class ImageGenerator:
         """Generate pictures for a caption and return the best matches, best first.
 
         Args:
-            caption: what the pictures should show.
+            caption: the prompt.
             count: number of pictures to return.
-            settings: sampling settings; None: the generator's own.
-            complete: a picture to complete. Its upper half is kept, or all of it where it is wider than tall.
+            settings: sampling settings; None: the generator's default.
+            complete: a picture to complete. Its upper half is kept; all of it if it is wider than tall.
 
         Raises:
             UserError: the caption has unknown words or is too long; the picture cannot be read.
@@ -112,7 +112,7 @@ class ImageGenerator:
         ]
 
     def encoded(self, caption: str) -> list[int]:
-        """Return a caption's token ids. Raises ``UserError``: unknown words, too many tokens, none."""
+        """Return a caption's token ids. Raises ``UserError``: unknown words, or no or too many tokens."""
         ids, limit = self.tokenizer.encode(caption), self.model.settings.text_length
         unknown = [word for word in caption.split() if self.tokenizer.unk_id in self.tokenizer.encode(word)]
         if unknown:
@@ -150,7 +150,7 @@ class ImageGenerator:
         given_Rn = torch.empty(len(texts), 0, dtype=torch.long) if given_Rn is None else given_Rn
         guided = settings.guidance != 1.0
         lengths = [len(ids) for ids in texts]
-        width = max(1, *lengths, 1)
+        width = max([1, *lengths])
         text_RT = torch.tensor([[*ids, *[0] * (width - len(ids))] for ids in texts], device=self.device)
         lengths_R = torch.tensor(lengths, device=self.device)
         codes_Rn, key_R = given_Rn.to(self.device), torch.tensor(keys, device=self.device)
@@ -170,10 +170,10 @@ class ImageGenerator:
         return codes_Rn[: len(texts)].cpu()
 
     def upper_codes(self, path: Path) -> Tensor:
-        """Return the codes of a picture's upper part, in whole rows: half of the grid at most for a square.
+        """Return the codes of a picture's upper part, in whole rows: at most half of the grid for a square.
 
         Raises:
-            UserError: the picture cannot be read, or is lower than one row of codes.
+            UserError: the picture cannot be read, or is shorter than one row of codes.
         """
         picture = open_picture(path)
         width, height = picture.size

@@ -27,16 +27,16 @@ class LoadedImageGenerator(ListsMethods, ImageGenerator):
         Args:
             caption: the prompt.
             count: number of images.
-            settings: sampling settings; None: those of the run's recipe.
-            complete: an image whose upper part is kept and completed; the upper half of a square one.
+            settings: sampling settings; None: the settings of the run's recipe.
+            complete: an image to complete: its upper part is kept, half of a square image.
             search: keys of [search] to override (``guidance=2.0``).
 
         Raises:
             UserError: a caption with unknown words or too long for the model, an image that cannot be read,
                 an unknown key, or a value out of range.
         """
-        chosen = change_settings(settings or self.settings, search)
-        return super().draw(caption, count, chosen, complete=None if complete is None else Path(complete))
+        settings = change_settings(settings or self.settings, search)
+        return super().draw(caption, count, settings, complete=None if complete is None else Path(complete))
 
     def inspect(self, caption: str, picture: str | Path | None = None, *, full: bool = False) -> HtmlPage:
         """Return a page of the attention from image positions to the words of the caption.
@@ -44,7 +44,7 @@ class LoadedImageGenerator(ListsMethods, ImageGenerator):
         Args:
             caption: the prompt.
             picture: an image file to use in place of a generated image.
-            full: embed everything, whatever the size.
+            full: embed everything, regardless of size.
 
         Raises:
             UserError: a caption with unknown words or too long for the model, or an unreadable image.

@@ -49,12 +49,12 @@ def explore_drawing(inspection: DrawingInspection, options: PageOptions = DEFAUL
         flow=flow(inspection.decoder, inspection.run, inspection.records),
     )
     layers = inspection.word_weights()
-    kept = len(layers) if options.full else max(1, min(len(layers), MAX_BYTES // (layers[0].size * 4 // 3)))
-    if kept < len(layers):
+    limit = len(layers) if options.full else max(1, min(len(layers), MAX_BYTES // (layers[0].size * 4 // 3)))
+    if limit < len(layers):
         content["omitted"].append(
-            phrase("attention to the caption in layers {} to {}", kept + 1, len(layers))
+            phrase("attention to the caption in layers {} to {}", limit + 1, len(layers))
         )
-        content["start"]["layer"] = min(layer, kept)
+        content["start"]["layer"] = min(layer, limit)
     content["picture"] = {
         **picture(inspection.pixels_Chw, inspection.grid),
         "words": [{"text": word.text, "special": word.special} for word in inspection.words],
@@ -65,7 +65,7 @@ def explore_drawing(inspection: DrawingInspection, options: PageOptions = DEFAUL
                 "layout": inspection.layouts[number - 1],
                 "weights": packing.weights(weights),
             }
-            for number, weights in enumerate(layers[:kept], start=1)
+            for number, weights in enumerate(layers[:limit], start=1)
         ],
     }
     listed: Json = {

@@ -2,7 +2,6 @@
 
 from contextlib import AbstractContextManager
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -13,9 +12,10 @@ from multihead.system import hardware
 from multihead.tasks.drawing.caption_batches import CaptionBatches
 from multihead.tasks.drawing.image_generator import ImageGenerator
 from multihead.tasks.drawing.settings import SearchSettings
+from multihead.tasks.pictures.batches import evenly_spaced
 from multihead.training import Validation
 
-SHOWN = 5
+SAMPLES = 5
 """Captions in the samples."""
 
 
@@ -27,8 +27,8 @@ class Validator:
         self.precision: hardware.Precision = recipe.training.precision
         self.size: int = recipe.training.batch_pictures
         total = len(batches.store)
-        self.rows = _evenly_spaced(total, recipe.validation.max_examples)
-        self.drawn = _evenly_spaced(total, recipe.validation.drawn)
+        self.rows = evenly_spaced(total, recipe.validation.max_examples).tolist()
+        self.drawn = evenly_spaced(total, recipe.validation.drawn).tolist()
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
         """Return the metrics of the current stage; the samples count the correct codes of some captions.
@@ -51,7 +51,7 @@ class Validator:
         metrics["whole"] = correct_Nn.all(dim=1).float().mean().item()
         lines = [
             f"{self.batches.texts[row]}: {int(correct.sum())} of {len(correct)} codes correct"
-            for row, correct in zip(self.drawn[:SHOWN], correct_Nn, strict=False)
+            for row, correct in zip(self.drawn[:SAMPLES], correct_Nn, strict=False)
         ]
         return Validation(metrics, "\n".join(lines))
 
@@ -92,8 +92,8 @@ class Validator:
             with self._cast():
                 true_Bn = model.codes(pixels).cpu()  # type: ignore[operator]
             greedy = SearchSettings(temperature=0)
-            drawn_Bn = generator.codes([self.batches.ids[row] for row in rows], greedy, keys=rows)
-            correct.append(drawn_Bn == true_Bn)
+            codes_Bn = generator.codes([self.batches.ids[row] for row in rows], greedy, keys=rows)
+            correct.append(codes_Bn == true_Bn)
             true.append(true_Bn)
         return torch.cat(correct), torch.cat(true)
 
@@ -102,8 +102,3 @@ class Validator:
 
     def _batch(self, rows: list[int]) -> list[list[int]]:
         return [rows[start : start + self.size] for start in range(0, len(rows), self.size)]
-
-
-def _evenly_spaced(total: int, count: int) -> list[int]:
-    indices: list[int] = np.linspace(0, total - 1, min(total, count)).round().astype(int).tolist()
-    return indices

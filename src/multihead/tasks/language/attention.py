@@ -51,9 +51,9 @@ def inspect_text(generator: TextGenerator, text: str) -> TextInspection:
 
 
 def _token_label(tokenizer: Tokenizer, token: int) -> str:
-    """Return a token of running text as it is written, with leading spaces made visible.
+    """Return a token as text, with its leading spaces made visible.
 
-    The end symbol, and bytes that form no character by themselves, keep their vocabulary entry.
+    The end symbol, and bytes that are not a character by themselves, keep their vocabulary entry.
     """
     text = tokenizer.decode([token])
     if token == tokenizer.eos_id or not text or REPLACEMENT_CHARACTER in text:

@@ -16,12 +16,12 @@ class LoadedTextGenerator(ListsMethods, TextGenerator):
 
         Args:
             prompt: the beginning of the text.
-            number: index of the sample: other numbers give other texts for the same prompt and seed.
+            number: index of the sample; each index gives a different text for the same prompt and seed.
             search: keys of [search] that override the run's recipe: max_tokens, temperature, top_k, top_p,
                 seed, stop.
 
         Raises:
-            UserError: a prompt that the model cannot take, an unknown key, or a value out of range.
+            UserError: a prompt that the model does not accept, an unknown key, or a value out of range.
         """
         return prompt + "".join(self.write(prompt, change_settings(self.settings, search), number=number))
 
@@ -29,6 +29,6 @@ class LoadedTextGenerator(ListsMethods, TextGenerator):
         """Return a page of the model's attention over a text, with predictions for the next token.
 
         Raises:
-            UserError: the text is empty, or the model cannot take it.
+            UserError: the text is empty, or the model does not accept it.
         """
         return text_page(self, inspect_text(self, text), CAUSAL, full)

@@ -22,7 +22,7 @@ from multihead.text.lossless import unknown_characters
 from multihead.text.tokenizer import Tokenizer
 
 REPLACEMENT_CHARACTER = "\ufffd"
-"""Stands for a character of which some bytes are still to come."""
+"""Decoded in place of a character whose bytes are incomplete."""
 
 
 class LanguageModel(Stepper[Any], Protocol):
@@ -35,7 +35,7 @@ class LanguageModel(Stepper[Any], Protocol):
 
     @property
     def slides(self) -> bool:
-        """True if the context is a sliding window: a step may follow past its end."""
+        """True if the context is a sliding window: steps may continue past its end."""
         ...
 
 
@@ -47,7 +47,7 @@ class TextGenerator:
         tokenizer: its tokenizer.
         device: device of the model.
         precision: precision of matrix products.
-        documents: the training documents, "file" or "line"; without a prompt, a text begins as they do.
+        documents: the training documents, "file" or "line"; without a prompt, a text begins like one.
         settings: default sampling settings.
     """
 
@@ -92,12 +92,12 @@ class TextGenerator:
     ) -> Iterator[str]:
         """Yield the continuation of a prompt, as soon as its next characters are complete.
 
-        When the context is full, a model with learned positions starts anew from the last half of it. A model
+        When the context is full, a model with learned positions restarts from its last half. A model
         without positions keeps attending to the last ``context`` tokens (a sliding window).
 
         Args:
             prompt: beginning of the text; it is not repeated.
-            settings: sampling settings; None: the generator's own.
+            settings: sampling settings; None: the generator's default.
             number: distinguishes several texts of one prompt; the same number gives the same text.
 
         Raises:
@@ -109,7 +109,7 @@ class TextGenerator:
         return _until(self._texts(ids, settings, number), settings.stop)
 
     def _compare(self) -> None:
-        """Warn, before the first text, of steps that compute something else than training."""
+        """Warn, before the first text, if steps compute something different from training."""
         if self._compared:
             return
         self._compared = True
@@ -149,20 +149,20 @@ class TextGenerator:
             yield self.tokenizer.decode(pending)
 
     def _tokens(self, ids: list[int], settings: SearchSettings, number: int) -> Iterator[int]:
-        """Yield sampled tokens up to ``max_tokens`` or the end symbol, which is included."""
+        """Yield at most ``max_tokens`` sampled tokens, up to and including the end symbol."""
         key = torch.tensor([randomness.derive(settings.seed, "text", number)], device=self.device)
-        banned = [self.tokenizer.pad_id, self.tokenizer.bos_id, self.tokenizer.unk_id]
-        banned = [i for i in banned if i != self.tokenizer.eos_id]
+        specials = (self.tokenizer.pad_id, self.tokenizer.bos_id, self.tokenizer.unk_id)
+        banned = [token for token in specials if token != self.tokenizer.eos_id]
         state = None
         for step in range(settings.max_tokens):
-            # Entered anew for each token: a suspended generator must not hold global modes open.
+            # Entered again for each token: a suspended generator must not hold global modes open.
             with evaluating(self.model), hardware.autocast(self.device, self._dtype), torch.inference_mode():
                 if state is None or (state.length >= self._stepper.context and not self._stepper.slides):
                     context = ids if state is None else ids[-max(1, self._stepper.context // 2) :]
                     state = self._stepper.start(_empty_source(self.device), [context])
                 logits_1V, state = self._stepper.step(torch.tensor(ids[-1:], device=self.device), state)
                 logits_1V = logits_1V.float()
-                log_normaliser(logits_1V, step)  # raises where the logits are not finite
+                log_normaliser(logits_1V, step)  # raises if the logits are not finite
                 logits_1V[:, banned] = -torch.inf
                 logits_1V[:, self.tokenizer.vocab_size :] = -torch.inf  # padding rows of the output layer
                 token = int(_next_token(logits_1V, uniform(key, step), settings))
@@ -185,12 +185,12 @@ def _next_token(logits_1V: Tensor, uniform_1: Tensor, settings: SearchSettings) 
 
 
 def _empty_source(device: torch.device) -> Source:
-    """Return one source sentence of length 0: a language model has none."""
+    """Return a source sentence of length 0: a language model has no source."""
     return Source(torch.zeros(1, 0, dtype=torch.long, device=device), torch.zeros(1, dtype=torch.long))
 
 
 def _until(texts: Iterator[str], stops: Sequence[str]) -> Iterator[str]:
-    """Yield text up to the first stop string. A possible beginning of one is held back."""
+    """Yield text up to the first stop string; a possible beginning of one is held back."""
     stops = [stop for stop in stops if stop]
     if not stops:
         yield from texts

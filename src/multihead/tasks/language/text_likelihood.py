@@ -27,12 +27,12 @@ BATCH_TOKENS = 4096
 
 @dataclass(frozen=True)
 class Likelihood:
-    """The likelihood of a text, token by token, each given those before it in its window.
+    """The likelihood of a text: each token given the tokens before it in its window.
 
     Attributes:
-        tokens: number of tokens predicted; the first of the text has none before it.
+        tokens: number of tokens predicted: all but the first.
         nll: mean negative log-likelihood of a token, in nats.
-        accuracy: share of tokens that were the most probable ones.
+        accuracy: share of tokens that the model ranks first.
         bits_per_character: bits of the whole text divided by its characters; comparable between vocabularies
             that have no unknown tokens.
         unknown: number of unknown tokens.
@@ -98,7 +98,7 @@ class TextLikelihood:
     Args:
         model: a language model.
         tokenizer: its tokenizer.
-        data: settings of its training text; ``documents`` and ``encoding`` have an effect.
+        data: settings of its training text; only ``documents`` and ``encoding`` matter.
         device: device of the model.
     """
 
@@ -130,10 +130,10 @@ class TextLikelihood:
             parts.append(np.asarray(ids, np.int32))
             characters += len(text)
             unknown += ids.count(self.tokenizer.unk_id)
-        whole = np.concatenate(parts)
-        if len(whole) < 2:
+        all_ids = np.concatenate(parts)
+        if len(all_ids) < 2:
             raise UserError("a text of one token predicts nothing", place=str(files[0]))
         with evaluating(self.model):
             return likelihood(
-                self.model, whole, characters, device=self.device, precision="fp32", unknown=unknown
+                self.model, all_ids, characters, device=self.device, precision="fp32", unknown=unknown
             )

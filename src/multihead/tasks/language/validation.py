@@ -12,7 +12,7 @@ from multihead.training import Validation
 
 
 class Validator:
-    """Validates a model on the prepared validation text, at most ``validation.max_examples`` of it."""
+    """Validates a model on the prepared validation text, at most ``validation.max_examples`` tokens."""
 
     def __init__(self, text: PackedText, recipe: Recipe[Settings], device: torch.device) -> None:
         self.text, self.device = text, device
@@ -25,7 +25,7 @@ class Validator:
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
         """Return loss per token, perplexity, bits per character and accuracy; generated texts as samples."""
-        found = likelihood(
+        scores = likelihood(
             model,
             self.text.valid,
             self.text.characters[1],
@@ -35,10 +35,10 @@ class Validator:
             most=self.settings.max_examples,
         )
         metrics = {
-            "loss": found.nll,
-            "perplexity": found.perplexity,
-            "bits_per_character": found.bits_per_character,
-            "accuracy": found.accuracy,
+            "loss": scores.nll,
+            "perplexity": scores.perplexity,
+            "bits_per_character": scores.bits_per_character,
+            "accuracy": scores.accuracy,
         }
         generator = TextGenerator(
             model, self.text.tokenizer, device=self.device, precision=self.precision, documents=self.documents

@@ -21,7 +21,7 @@ class WindowStream(Stream[TextBatch]):
 
     Args:
         ids: the text, (N,).
-        context: tokens that a window predicts; it holds one more.
+        context: number of tokens that a window predicts; a window has one token more.
         batch_tokens: maximum number of predicted tokens in a batch.
         seed: with the epoch, seeds offset and order.
         position: the first batch to yield.
@@ -66,15 +66,15 @@ def evaluation_batches(ids: Ids, *, context: int, batch_tokens: int, most: int) 
 
     Args:
         ids: the text, (N,).
-        context: tokens predicted in a window; each sees only the tokens before it in its window.
+        context: number of tokens predicted in a window, each from the tokens before it in its window.
         batch_tokens: maximum number of predicted tokens in a batch.
-        most: maximum number of predicted tokens in all, in windows evenly spaced over the text.
+        most: maximum total number of predicted tokens, in windows evenly spaced over the text.
     """
-    whole = (len(ids) - 1) // context
-    wanted = max(1, min(whole, most // context))
-    starts = np.linspace(0, whole - 1, wanted if whole else 0).round().astype(np.int64) * context
+    full = (len(ids) - 1) // context
+    count = max(1, min(full, most // context))
+    starts = np.linspace(0, full - 1, count if full else 0).round().astype(np.int64) * context
     rows = max(1, batch_tokens // context)
     for i in range(0, len(starts), rows):
         yield TextBatch(windows_at(ids, starts[i : i + rows], context))
-    if wanted >= whole and len(ids) - 1 > whole * context:
-        yield TextBatch(torch.from_numpy(ids[whole * context :].astype(np.int64))[None])
+    if count >= full and len(ids) - 1 > full * context:
+        yield TextBatch(torch.from_numpy(ids[full * context :].astype(np.int64))[None])

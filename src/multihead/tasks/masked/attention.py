@@ -13,7 +13,7 @@ def inspect_masked_text(filler: MaskFiller, text: str) -> TextInspection:
 
     Args:
         filler: the model.
-        text: with or without "[MASK]".
+        text: a text, with or without "[MASK]".
 
     Raises:
         UserError: the text is empty or too long for the model.
@@ -26,12 +26,13 @@ def inspect_masked_text(filler: MaskFiller, text: str) -> TextInspection:
     if len(ids) > limit - 2:
         fact = f"the text has {len(ids):,} tokens, and the model takes at most {limit - 2:,}"
         raise UserError(fact, place="text", remedy="Shorten it.")
-    found = filler.fill(text, TOP_K).gaps if has_masks else []
+    masks = filler.fill(text, TOP_K).gaps if has_masks else []
     predictions = [
         Predictions(
-            MASK if len(found) == 1 else f"{MASK} {number}", {guess.piece: guess.probability for guess in one}
+            MASK if len(masks) == 1 else f"{MASK} {number}",
+            {guess.piece: guess.probability for guess in guesses},
         )
-        for number, one in enumerate(found, start=1)
+        for number, guesses in enumerate(masks, start=1)
     ]
     standalone = () if mask is None else (mask,)
     return inspect_encoder(

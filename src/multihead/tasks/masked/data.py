@@ -32,7 +32,7 @@ def setup(
     recipe = with_model(recipe, {"vocab_size": texts.tokenizer.vocab_size})
     max_length = recipe.data.max_length
 
-    def gaps(store: TokenStore, seed: int) -> MaskedBatches:
+    def masked_batches(store: TokenStore, seed: int) -> MaskedBatches:
         return MaskedBatches(
             store,
             texts.tokenizer,
@@ -42,7 +42,7 @@ def setup(
             seed=seed,
         )
 
-    used, collate = lengths(texts.train, max_length), gaps(texts.train, training.seed)
+    used, collate = lengths(texts.train, max_length), masked_batches(texts.train, training.seed)
     return TaskSetup(
         recipe=recipe,
         tokenizers=(texts.tokenizer,),
@@ -61,12 +61,12 @@ def setup(
             folder=texts.train.folder,
         ),
         # The masks depend on data.seed alone, so that runs with different training seeds are comparable.
-        validate=Validator(texts, gaps(texts.valid, recipe.data.seed), recipe, device),
+        validate=Validator(texts, masked_batches(texts.valid, recipe.data.seed), recipe, device),
     )
 
 
 def check_length(recipe: Recipe[Settings]) -> None:
-    """Refuse inputs that are longer, with padding, than the model's positions."""
+    """Raise an error if padded inputs can exceed the model's positions."""
     longest = -(-recipe.data.max_length // MULTIPLE) * MULTIPLE
     limit = getattr(recipe.model, "max_positions", longest)
     if longest > limit:
@@ -90,7 +90,7 @@ def sizes(texts: PreparedTexts) -> dict[str, str]:
 
 
 def summary(texts: PreparedTexts, max_length: int) -> Sequence[str]:
-    """Return the description of the data, a line each."""
+    """Return a description of the data, as lines."""
     lines = [f"training: {len(texts.train):,} texts; validation: {len(texts.valid):,} texts"]
     if texts.empty:
         lines.append(f"{texts.empty:,} empty texts left out (the first: {', '.join(texts.places)})")

@@ -15,6 +15,6 @@ class LoadedMaskFiller(ListsMethods, MaskFiller):
         """Return a page of the model's attention over a text, with predictions for each [MASK].
 
         Raises:
-            UserError: the text is empty, or the model cannot take it.
+            UserError: the text is empty, or the model does not accept it.
         """
         return text_page(self, inspect_masked_text(self, text), BIDIRECTIONAL, full)

@@ -1,6 +1,5 @@
 """Masked-token prediction with a trained BERT run."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -68,7 +67,7 @@ class MaskFiller:
         return cls(run.load_model(where), run.tokenizers()[0], device=where)
 
     def fill(self, text: str, top: int = 5) -> FilledText:
-        """Predict the tokens behind each "[MASK]", all masks in one pass and independently of each other.
+        """Predict the token behind each "[MASK]", all in one pass and independently of each other.
 
         Args:
             text: a text with one or more masks.
@@ -93,12 +92,15 @@ class MaskFiller:
         k = min(top, self.tokenizer.vocab_size - len(banned))
         best = [p_NV[position + 1].topk(k) for position in masks]
         filled = list(ids)
-        for position, found in zip(masks, best, strict=True):
-            filled[position] = int(found.indices[0])
+        for position, top_k in zip(masks, best, strict=True):
+            filled[position] = int(top_k.indices[0])
         return FilledText(
             self.tokenizer.decode(filled),
-            [self._predictions(found.indices.tolist(), found.values.tolist()) for found in best],
+            [
+                [
+                    MaskPrediction(self.tokenizer.piece(token), p)
+                    for token, p in zip(top_k.indices.tolist(), top_k.values.tolist(), strict=True)
+                ]
+                for top_k in best
+            ],
         )
-
-    def _predictions(self, ids: Sequence[int], probabilities: Sequence[float]) -> list[MaskPrediction]:
-        return [MaskPrediction(self.tokenizer.piece(i), p) for i, p in zip(ids, probabilities, strict=True)]

@@ -44,7 +44,7 @@ def mask_id(tokenizer: Tokenizer) -> int | None:
 
 
 def encode_masked(tokenizer: Tokenizer, text: str) -> list[int]:
-    """Return the token ids of a text in which each "[MASK]" stands for one mask token.
+    """Return the token ids of a text, with one mask token for each "[MASK]".
 
     Raises:
         UserError: the text has no [MASK], or the vocabulary no mask token.

@@ -32,15 +32,15 @@ EPOCH = 0
 
 @dataclass(frozen=True)
 class MaskedLikelihood:
-    """The likelihood of masked tokens, each given what the masks leave of its text.
+    """The likelihood of masked tokens, each given the unmasked rest of its text.
 
     Attributes:
         texts: number of texts.
-        empty: number of texts without a token, which are left out.
-        cut: number of texts that are longer than the model's input, of which the rest is left out.
+        empty: number of texts without tokens, which are left out.
+        cut: number of texts that were truncated to the model's input.
         masked: number of tokens predicted.
-        nll: mean negative log-likelihood of one, in nats.
-        accuracy: share of those that were the most probable ones.
+        nll: mean negative log-likelihood of a masked token, in nats.
+        accuracy: share of masked tokens that the model ranks first.
         unknown: number of unknown tokens in the texts; they are never masked.
     """
 
@@ -59,7 +59,7 @@ class MaskedLikelihood:
 
 
 class _Texts:
-    """Texts in memory, as a store has them."""
+    """Texts in memory, with the interface of a store."""
 
     def __init__(self, texts: Sequence[NDArray[np.int32]]) -> None:
         self._texts = texts
@@ -98,7 +98,7 @@ class MaskedMeasure:
         return cls(run.load_model(where), run.tokenizers()[0], run.recipe.data, where)
 
     def measure(self, files: Sequence[str | Path]) -> MaskedLikelihood:
-        """Return the likelihood of masked tokens of the texts in files, the same ones each time.
+        """Return the likelihood of masked tokens in text files; every call masks the same tokens.
 
         Raises:
             UserError: a file cannot be read, or has no text with a known token.
@@ -107,18 +107,17 @@ class MaskedMeasure:
         texts: list[NDArray[np.int32]] = []
         empty = cut = unknown = 0
         for file in files:
-            read = (one.text for one in read_texts(Path(file), self.data.text_field, self.data.encoding))
-            while block := list(islice(read, BLOCK)):
-                for ids in self.tokenizer.encode_batch(block):
+            rows = read_texts(Path(file), self.data.text_field, self.data.encoding)
+            while block := list(islice(rows, BLOCK)):
+                for ids in self.tokenizer.encode_batch([row.text for row in block]):
                     empty += not ids
                     cut += len(ids) > most
                     unknown += ids.count(self.tokenizer.unk_id)
                     if ids:
                         texts.append(np.asarray(ids[:most], np.int32))
         if not texts:
-            raise UserError(
-                "no text in it", place=str(files[0]), remedy="Name a file with a text on each line."
-            )
+            remedy = "Name a file with a text on each line."
+            raise UserError("no text in it", place=str(files[0]), remedy=remedy)
         batches = MaskedBatches(
             _Texts(texts),
             self.tokenizer,
@@ -131,8 +130,8 @@ class MaskedMeasure:
         sums = {"loss": 0.0, "accuracy": 0.0}
         masked = 0
         with evaluating(self.model), torch.no_grad():
-            for rows in evaluation_batches(lengths, BATCH_TOKENS, len(texts)):
-                batch = batches(rows, EPOCH)
+            for indices in evaluation_batches(lengths, BATCH_TOKENS, len(texts)):
+                batch = batches(indices, EPOCH)
                 if not len(batch.places_M):
                     continue
                 loss = validation_terms(self.model.loss(batch.to(self.device), 0), *sums)  # type: ignore[operator]

@@ -66,19 +66,19 @@ class MaskedBatches:
             parts, answer = self._parts(row, draws)
             texts.append(parts)
             follows.append(answer)
-        read = as_input(texts, self.tokenizer)
-        ids_BN, places_M, answers_M = self._mask(read.ids_BN.numpy(), draws)
+        encoded = as_input(texts, self.tokenizer)
+        ids_BN, places_M, answers_M = self._mask(encoded.ids_BN.numpy(), draws)
         return MaskedBatch(
-            input=type(read)(torch.from_numpy(ids_BN), read.segments_BN, read.lengths_B),
+            input=type(encoded)(torch.from_numpy(ids_BN), encoded.segments_BN, encoded.lengths_B),
             places_M=torch.from_numpy(places_M),
             answers_M=torch.from_numpy(answers_M),
             follows_B=torch.tensor(follows),
-            tokens=int(read.lengths_B.sum()),
+            tokens=int(encoded.lengths_B.sum()),
             pairs=sum(answer >= 0 for answer in follows),
         )
 
     def _parts(self, row: int, draws: "_Draws") -> tuple[Parts, int]:
-        """Return the segments of a text, and the label: 1 the second follows, 0 it is random, -1 none."""
+        """Return the segments of a text, and the label: 1: the second follows; 0: it is random; -1: none."""
         ids = self.store.source(row)
         if not self.next_sentence:
             return (ids[: self.max_length - 2], None), -1
@@ -102,18 +102,18 @@ class MaskedBatches:
         """Return the masked ids, the flat positions to predict, and the ids to predict there."""
         chance_BN = np.where(self._is_special[ids_BN], np.inf, draws.many(ids_BN.size).reshape(ids_BN.shape))
         real_B = np.isfinite(chance_BN).sum(axis=1)
-        wanted_B = np.minimum(np.maximum(1, np.round(self.masked * real_B)), real_B)
+        count_B = np.minimum(np.maximum(1, np.round(self.masked * real_B)), real_B)
         rank_BN = chance_BN.argsort(axis=1).argsort(axis=1)
-        places_M = np.flatnonzero(rank_BN < wanted_B[:, None])
+        places_M = np.flatnonzero(rank_BN < count_B[:, None])
         answers_M = ids_BN.reshape(-1)[places_M]
         how_M, which_M = draws.many(len(places_M)), draws.many(len(places_M))
         random_M = self._plain[(which_M * len(self._plain)).astype(np.int64)]
-        shown_M = np.where(
+        replacements_M = np.where(
             how_M < REPLACED, self.mask_id, np.where(how_M < REPLACED + RANDOM, random_M, answers_M)
         )
-        changed = ids_BN.reshape(-1).copy()
-        changed[places_M] = shown_M
-        return changed.reshape(ids_BN.shape), places_M, answers_M
+        masked = ids_BN.reshape(-1).copy()
+        masked[places_M] = replacements_M
+        return masked.reshape(ids_BN.shape), places_M, answers_M
 
 
 class _Draws:

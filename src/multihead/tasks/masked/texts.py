@@ -27,12 +27,12 @@ VERSION = 2
 SUMMARY, TOKENIZER = "texts.json", "tokenizer.json"
 BLOCK = 2048
 """Texts encoded in one call."""
-MAX_SHOWN = 100
-"""Validation texts kept as text."""
+MAX_SAMPLES = 100
+"""Maximum number of validation texts stored as text."""
 LONGEST = 1 << 32
-"""Bound of a text's length in tokens."""
+"""Upper bound of a text's length in tokens."""
 PLACES = 3
-"""Empty texts whose places are recorded."""
+"""Maximum number of empty texts whose places are recorded."""
 
 DataSettings = masked.DataSettings | classification.DataSettings
 
@@ -42,20 +42,20 @@ class PreparedTexts:
     """Texts, prepared for training.
 
     Attributes:
-        train: training texts; "source" holds the token ids, "target" the class, if any, and of a pair, whose
-            texts follow each other, the number of tokens of the first.
+        train: training texts; "source" holds the token ids (a pair's texts one after the other), "target"
+            the class, if any, and for a pair the number of tokens of its first text.
         valid: validation texts, likewise.
-        shown: the first validation texts, as text; a tab between those of a pair.
+        samples: the first validation texts, as text, with a tab between the texts of a pair.
         tokenizer: the tokenizer.
         labels: the class labels, sorted; empty without labels.
-        empty: number of texts without a token, which were dropped.
+        empty: number of texts without tokens, which were dropped.
         places: places of the first dropped texts.
         fingerprint: hash of everything that the preparation depends on.
     """
 
     train: TokenStore
     valid: TokenStore
-    shown: list[str]
+    samples: list[str]
     tokenizer: Tokenizer
     labels: tuple[str, ...]
     empty: int
@@ -79,8 +79,8 @@ def prepare_texts(
         init_tokenizer: tokenizer of a trained model, used instead of training one.
 
     Raises:
-        UserError: no files named, an unreadable file, no text left, a class that only validation has, or a
-            cache that cannot be written.
+        UserError: no files named, an unreadable file, no text left, a class that occurs in validation only,
+            or a cache that cannot be written.
     """
     if isinstance(data, classification.DataSettings) and data.generate:
         data = data.model_copy(update={"files": (), "valid_files": ()})
@@ -111,14 +111,14 @@ def examples(data: DataSettings, names: Sequence[str]) -> Iterator[Example]:
 
 
 def encode_parts(
-    chosen: Sequence[Example], tokenizer: Tokenizer, *, pairs: bool
+    batch: Sequence[Example], tokenizer: Tokenizer, *, pairs: bool
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the tokens of each text and of its second text; none of either if one has none."""
-    firsts = tokenizer.encode_batch([one.text for one in chosen])
+    """Yield the tokens of each text and of its second text; no tokens for a pair if either text has none."""
+    firsts = tokenizer.encode_batch([example.text for example in batch])
     if not pairs:
         yield from ((first, []) for first in firsts)
         return
-    seconds = tokenizer.encode_batch([one.second for one in chosen])
+    seconds = tokenizer.encode_batch([example.second for example in batch])
     for first, second in zip(firsts, seconds, strict=True):
         yield (first, second) if first and second else ([], [])
 
@@ -131,7 +131,7 @@ def _training(data: DataSettings) -> Iterator[Example]:
 
 
 def _join(example: Example) -> str:
-    """Return the texts of an example as one, by which equal ones are found."""
+    """Return the texts of an example as one string, to detect equal examples."""
     return f"{example.text}\t{example.second}" if example.second else example.text
 
 
@@ -178,50 +178,51 @@ def _build(
     labels = tuple(sorted({example.label for example in labelled} - {""}))
     if tokenizer is None:
         progress("training the tokenizer", 0, None)
-        chosen = (e for e in _training(data) if not held_out(_join(e)))
-        texts = (text for e in chosen for text in (e.text, e.second) if text.strip())
+        training = (e for e in _training(data) if not held_out(_join(e)))
+        texts = (text for e in training for text in (e.text, e.second) if text.strip())
         tokenizer = learn(islice(texts, settings.sample_size), settings, lowercase=data.lowercase)
     tokenizer.save(folder / TOKENIZER)
-    counted: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     places: list[str] = []
-    shown: list[str] = []
+    samples: list[str] = []
     numbers = {label: number for number, label in enumerate(labels)}
 
-    def encoded(chosen: Iterable[Example], *, show: bool) -> Iterator[tuple[list[int], list[int]]]:
-        chosen = iter(chosen)
-        while block := list(islice(chosen, BLOCK)):
+    def encode(source: Iterable[Example], *, sample: bool) -> Iterator[tuple[list[int], list[int]]]:
+        remaining = iter(source)
+        while block := list(islice(remaining, BLOCK)):
             parts = encode_parts(block, tokenizer, pairs=pairs)
             for example, (first, second) in zip(block, parts, strict=True):
-                counted["read"] += 1
+                counts["read"] += 1
                 if not first:
-                    counted["empty"] += 1
-                    places.append(example.place) if len(places) < PLACES else None
+                    counts["empty"] += 1
+                    if len(places) < PLACES:
+                        places.append(example.place)
                     continue
                 if example.label and example.label not in numbers:
                     remedy = f"Classes of the training files: {', '.join(labels)}."
                     fact = f'unknown class "{example.label}"'
                     raise UserError(fact, place=example.place, remedy=remedy)
-                if show and len(shown) < MAX_SHOWN:
-                    shown.append(_join(example))
+                if sample and len(samples) < MAX_SAMPLES:
+                    samples.append(_join(example))
                 border = [len(first)] if pairs else []
                 yield [*first, *second], [numbers[example.label], *border] if example.label else []
-            progress("encoding", counted["read"], None)
+            progress("encoding", counts["read"], None)
 
     training = (e for e in _training(data) if not held_out(_join(e)))
     values = LONGEST if pairs else len(labels)
-    sizes = {"train": _store(folder / "train", encoded(training, show=False), tokenizer, values)}
+    sizes = {"train": _store(folder / "train", encode(training, sample=False), tokenizer, values)}
     valid = (
         examples(data, data.valid_files)
         if data.valid_files
         else (e for e in _training(data) if held_out(_join(e)))
     )
-    sizes["valid"] = _store(folder / "valid", encoded(valid, show=True), tokenizer, values)
+    sizes["valid"] = _store(folder / "valid", encode(valid, sample=True), tokenizer, values)
     for side, size in sizes.items():
         if not size:
-            what = "training" if side == "train" else "validation"
-            fact = f"no text left for {what} (read: {counted['read']:,}, empty: {counted['empty']:,})"
+            purpose = "training" if side == "train" else "validation"
+            fact = f"no text left for {purpose} (read: {counts['read']:,}, empty: {counts['empty']:,})"
             raise UserError(fact, place="data", remedy="Check the files, and data.valid_fraction.")
-    return {"labels": labels, "empty": counted["empty"], "places": places, "shown": shown}
+    return {"labels": labels, "empty": counts["empty"], "places": places, "shown": samples}
 
 
 def _store(
@@ -240,7 +241,7 @@ def _open(folder: Path, summary: Any, key: str) -> PreparedTexts:
     return PreparedTexts(
         train=TokenStore(folder / "train"),
         valid=TokenStore(folder / "valid"),
-        shown=summary["shown"],
+        samples=summary["shown"],
         tokenizer=Tokenizer.load(folder / TOKENIZER),
         labels=tuple(summary["labels"]),
         empty=summary["empty"],

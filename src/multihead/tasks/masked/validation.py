@@ -19,21 +19,21 @@ from multihead.text.tokenizer import Tokenizer
 from multihead.training import Validation
 
 EPOCH = 0
-"""The masks of every validation are those of epoch 0, so that validations are comparable."""
+"""Every validation uses the masks of epoch 0, so that validations are comparable."""
 
 
 class Validator:
     """Validates a model on at most ``validation.max_examples`` of the prepared texts."""
 
     def __init__(
-        self, texts: PreparedTexts, gaps: MaskedBatches, recipe: Recipe[Settings], device: torch.device
+        self, texts: PreparedTexts, collate: MaskedBatches, recipe: Recipe[Settings], device: torch.device
     ) -> None:
-        self.gaps, self.device, self.precision = gaps, device, recipe.training.precision
+        self.collate, self.device, self.precision = collate, device, recipe.training.precision
         self.tokenizer = texts.tokenizer
         used = lengths(texts.valid, recipe.data.max_length)
         self.batches = evaluation_batches(used, recipe.training.batch_tokens, recipe.validation.max_examples)
-        masked = (_mask(text, self.tokenizer, recipe.data.max_length - SPECIALS) for text in texts.shown)
-        self.shown = list(islice(filter(None, masked), recipe.validation.samples))
+        masked = (_mask(text, self.tokenizer, recipe.data.max_length - SPECIALS) for text in texts.samples)
+        self.samples = list(islice(filter(None, masked), recipe.validation.samples))
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
         """Return loss per masked token, perplexity and accuracy, next-sentence loss and accuracy; samples."""
@@ -41,14 +41,14 @@ class Validator:
         sums = {"loss": 0.0, "accuracy": 0.0, "next_loss": 0.0, "next_accuracy": 0.0}
         masked = pairs = 0
         for rows in self.batches:
-            batch = self.gaps(rows, EPOCH)
+            batch = self.collate(rows, EPOCH)
             with hardware.autocast(self.device, dtype):
                 loss = model.loss(batch.to(self.device), step)  # type: ignore[operator]
             validation_terms(loss, "loss", "accuracy")
             for name in sums.keys() & loss.keys():
                 sums[name] += loss[name].sum.item()
             masked, pairs = masked + len(batch.places_M), pairs + batch.pairs
-        # Texts of nothing but unknown tokens have no mask.
+        # Texts with unknown tokens only have no mask.
         nll = sums["loss"] / masked if masked else math.nan
         accuracy = sums["accuracy"] / max(1, masked)
         metrics = {"loss": nll, "perplexity": math.exp(min(nll, 700)), "accuracy": accuracy}
@@ -56,15 +56,15 @@ class Validator:
             metrics |= {name: sums[name] / pairs for name in ("next_loss", "next_accuracy")}
         filler = MaskFiller(model, self.tokenizer, device=self.device, precision=self.precision)
         samples = []
-        for text, answer in self.shown:
+        for text, answer in self.samples:
             top3 = filler.fill(text).gaps[0][:3]
-            predictions = ", ".join(f"{each.piece} {each.probability:.2f}" for each in top3)
+            predictions = ", ".join(f"{guess.piece} {guess.probability:.2f}" for guess in top3)
             samples.append(f"text         {text}\nanswer       {answer}\npredictions  {predictions}")
         return Validation(metrics, "\n\n".join(samples))
 
 
 def _mask(text: str, tokenizer: Tokenizer, limit: int) -> tuple[str, str] | None:
-    """Return a text's init_run with its middle word masked, and that word; None if too few words fit."""
+    """Return a text's beginning with its middle word masked, and that word; None if too few words fit."""
     for words in (text.split()[:count] for count in (20, 10, 5, 3)):
         middle = len(words) // 2
         masked = " ".join([*words[:middle], MASK, *words[middle + 1 :]])

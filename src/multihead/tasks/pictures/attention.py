@@ -25,19 +25,19 @@ REGISTER = "[register {}]"
 
 @dataclass(frozen=True, slots=True)
 class ImageInspection:
-    """An image, its predicted classes, and the attention recorded on the way.
+    """An image, its predicted classes, and the recorded attention.
 
     Attributes:
         name: file name of the image.
-        pixels_Chw: the input of the model.
+        pixels_Chw: the model input.
         grid: (rows, columns) of patches.
         before: number of tokens before the patches.
-        readout: name of the vector that the classifier reads, whose attention the maps show.
+        readout: name of the classifier's input vector, whose attention the maps show.
         shares_N: weight of each token's output in that vector.
-        tokens: class token and registers, if there are any, and the patches row by row.
-        records: of kind "self", with queries, keys and values.
-        predictions: the classes.
-        run: feeds the image to the model that it is given.
+        tokens: class token and registers, if any, and the patches row by row.
+        records: attention of kind "self", with queries, keys and values.
+        predictions: the most probable classes.
+        run: feeds the image to a model.
     """
 
     name: str
@@ -52,10 +52,10 @@ class ImageInspection:
     run: Callable[[Any], object]
 
     def pool(self, weights: Floats) -> Floats:
-        """Reduce attention to that of the classifier's input to each patch: (..., N, N) to (..., P).
+        """Reduce (..., N, N) to (..., P): the attention of the classifier's input to each patch.
 
-        It is the mean over the rows, weighted by their shares in the classifier's input: the row of the class
-        token alone, if there is one.
+        The mean over the rows, weighted by their shares in the classifier's input; with a class token, only
+        its row.
         """
         pooled: Floats = self.shares_N @ weights
         return pooled[..., self.before :]
@@ -65,7 +65,7 @@ class ImageInspection:
         return [self.pool(record.sentence(0)) for record in self.records]
 
     def rollout(self) -> list[Floats]:
-        """Return the attention rollout up to each layer, (P,); see ``attention_maps.rollout``."""
+        """Return the attention rollout up to each layer, (P,); see ``maps.rollout``."""
         return [self.pool(after) for after in rollout([record.sentence(0) for record in self.records])]
 
 
@@ -82,16 +82,16 @@ def inspect_image(classifier: PictureClassifier, path: Path) -> ImageInspection:
     pixels = fit_image(open_picture(path), classifier.form)
     rows = columns = int(model.settings.grid)
     shares: list[torch.Tensor] = []
-    watch = model.pool.register_forward_pre_hook(lambda pool, given: shares.append(pool.shares(given[0])[0]))
-    given = torch.tensor(pixels)[None].to(classifier.device).float() / 255
+    hook = model.pool.register_forward_pre_hook(lambda pool, args: shares.append(pool.shares(args[0])[0]))
+    pixels_1Chw = torch.tensor(pixels)[None].to(classifier.device).float() / 255
     outputs: list[torch.Tensor] = []
     length = rows * columns + model.before
     try:
         records = record_sequence(
-            classifier.model, lambda model: outputs.append(model(given)), length, keep_inputs=True
+            classifier.model, lambda model: outputs.append(model(pixels_1Chw)), length, keep_inputs=True
         )
     finally:
-        watch.remove()
+        hook.remove()
     p_K = outputs[0][0].float().softmax(-1)
     order = p_K.argsort(descending=True, stable=True).tolist()
     probabilities = {classifier.names[number]: p_K[number].item() for number in islice(order, TOP_K)}
@@ -105,16 +105,13 @@ def inspect_image(classifier: PictureClassifier, path: Path) -> ImageInspection:
         _patches(rows, columns, class_token=model.class_token is not None, before=model.before),
         tuple(records),
         Predictions("class", probabilities),
-        run=lambda model: model(given),
+        run=lambda model: model(pixels_1Chw),
     )
 
 
 def _patches(rows: int, columns: int, *, class_token: bool, before: int) -> Sentence:
     registers = [REGISTER.format(number) for number in range(1, before - class_token + 1)]
-    names = (
-        [CLASS] * class_token
-        + registers
-        + [f"{row},{column}" for row in range(1, rows + 1) for column in range(1, columns + 1)]
-    )
+    patches = [f"{row},{column}" for row in range(1, rows + 1) for column in range(1, columns + 1)]
+    names = [CLASS] * class_token + registers + patches
     tokens = tuple(TokenLabel(name, i) for i, name in enumerate(names))
     return Sentence(tokens, tokens)

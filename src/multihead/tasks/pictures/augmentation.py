@@ -1,8 +1,8 @@
 """Image augmentation: random shift, crop and flip, RandAugment, random erasing.
 
 The result is a function of the pixels and of a row of uniform random numbers per image (``random_numbers``).
-All geometric operations but the shift, which moves whole pixels, are composed into one affine map, so an
-image is resampled only once.
+The shift moves whole pixels. All other geometric operations are composed into one affine map, so an image
+is resampled only once.
 """
 
 import math
@@ -18,7 +18,7 @@ from multihead.data.images.random_numbers import Uniforms
 from multihead.tasks.pictures.settings import AugmentationSettings
 
 CROP, FLIP, ERASE, NOISE, EACH, STEPS = 3, 1, 5, 1, 2, 2
-"""Uniform random numbers of each step; ``EACH``: of an operation of RandAugment, ``STEPS``: of a shift."""
+"""Uniform random numbers per step; ``EACH``: per operation of RandAugment, ``STEPS``: per shift."""
 
 SMALLEST, LARGEST = 0.02, 0.33
 """Range of the erased fraction of an image, as in torchvision (Zhong et al. 2020: up to 0.4)."""
@@ -46,18 +46,17 @@ def augment(pixels_BChw: Tensor, u_BN: Uniforms, settings: AugmentationSettings)
     shades: list[Callable[[Tensor], Tensor]] = []
     for number in range(settings.operations):
         which_B, strength_B = operations_BN[:, EACH * number], operations_BN[:, EACH * number + 1]
-        chosen_B = (which_B * (len(GEOMETRIC) + len(PHOTOMETRIC) + 1)).astype(
-            np.int64
-        )  # one of them: leave it as it is
+        choices = len(GEOMETRIC) + len(PHOTOMETRIC) + 1  # the last leaves the image unchanged
+        choice_B = (which_B * choices).astype(np.int64)
         signed_B = (2 * strength_B - 1) * settings.magnitude
-        maps += [_where(chosen_B == place, move(signed_B)) for place, move in enumerate(GEOMETRIC)]
-        for place, shade in enumerate(PHOTOMETRIC, start=len(GEOMETRIC)):
-            shades.append(_shading(shade, chosen_B == place, signed_B))
+        maps += [_where(choice_B == place, move(signed_B)) for place, move in enumerate(GEOMETRIC)]
+        for place, operation in enumerate(PHOTOMETRIC, start=len(GEOMETRIC)):
+            shades.append(_shading(operation, choice_B == place, signed_B))
     if settings.shift:
         pixels_BChw = shift_images(pixels_BChw, shift_B2, settings.shift)
     moved_BChw = apply_affine(pixels_BChw, maps)
-    for shaded in shades:
-        moved_BChw = shaded(moved_BChw)
+    for shade in shades:
+        moved_BChw = shade(moved_BChw)
     return random_erasing(moved_BChw, erase_B5, noise_B1, settings.erase)
 
 
@@ -75,15 +74,14 @@ def shift_images(x_BChw: Tensor, u_B2: Uniforms, most: int) -> Tensor:
 
 def apply_affine(pixels_BChw: Tensor, maps: list[NDArray[np.float64]]) -> Tensor:
     """Apply affine maps in order, (B, 2, 3) each, in coordinates from -1 to 1; outside is black."""
-    whole = np.broadcast_to(np.eye(3), (len(pixels_BChw), 3, 3))
-    for each in maps:
-        square = np.zeros_like(whole)
-        square[:, :2], square[:, 2, 2] = each, 1
-        whole = whole @ square
-    still = np.eye(3)[:2]
-    if np.array_equal(whole[:, :2], np.broadcast_to(still, whole[:, :2].shape)):
+    composed = np.broadcast_to(np.eye(3), (len(pixels_BChw), 3, 3))
+    for map_B23 in maps:
+        square = np.zeros_like(composed)
+        square[:, :2], square[:, 2, 2] = map_B23, 1
+        composed = composed @ square
+    if (composed[:, :2] == np.eye(3)[:2]).all():
         return pixels_BChw
-    theta = torch.from_numpy(np.ascontiguousarray(whole[:, :2])).to(pixels_BChw.dtype)
+    theta = torch.from_numpy(np.ascontiguousarray(composed[:, :2])).to(pixels_BChw.dtype)
     grid = F.affine_grid(theta, list(pixels_BChw.shape), align_corners=False)
     return F.grid_sample(pixels_BChw, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
 
@@ -93,8 +91,8 @@ def _affine(*entries: float | NDArray[np.float64]) -> NDArray[np.float64]:
     return np.stack(np.broadcast_arrays(*entries), axis=-1).astype(np.float64).reshape(-1, 2, 3)
 
 
-def _where(chosen_B: NDArray[np.bool_], maps_B23: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.where(chosen_B[:, None, None], maps_B23, np.eye(3)[:2])
+def _where(mask_B: NDArray[np.bool_], maps_B23: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(mask_B[:, None, None], maps_B23, np.eye(3)[:2])
 
 
 def _cropping(u_B3: Uniforms, part: float) -> NDArray[np.float64]:
@@ -104,8 +102,8 @@ def _cropping(u_B3: Uniforms, part: float) -> NDArray[np.float64]:
     return _affine(zoom_B, 0, right_B, 0, zoom_B, down_B)
 
 
-def _mirroring(u_B1: Uniforms, wanted: bool) -> NDArray[np.float64]:
-    side_B = np.where((u_B1[:, 0] < 0.5) & wanted, -1.0, 1.0)
+def _mirroring(u_B1: Uniforms, flip: bool) -> NDArray[np.float64]:
+    side_B = np.where((u_B1[:, 0] < 0.5) & flip, -1.0, 1.0)
     return _affine(side_B, 0, 0, 0, 1, 0)
 
 
@@ -142,19 +140,19 @@ PHOTOMETRIC: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (_brightness, _con
 
 
 def _shading(
-    shade: Callable[[Tensor, Tensor], Tensor], chosen_B: NDArray[np.bool_], strength_B: NDArray[np.float64]
+    shade: Callable[[Tensor, Tensor], Tensor], mask_B: NDArray[np.bool_], strength_B: NDArray[np.float64]
 ) -> Callable[[Tensor], Tensor]:
-    rows = torch.from_numpy(np.flatnonzero(chosen_B))
-    strength = torch.from_numpy(strength_B[chosen_B]).float()[:, None, None, None]
+    rows = torch.from_numpy(np.flatnonzero(mask_B))
+    strength = torch.from_numpy(strength_B[mask_B]).float()[:, None, None, None]
 
-    def shaded(x_BChw: Tensor) -> Tensor:
+    def apply(x_BChw: Tensor) -> Tensor:
         return x_BChw.index_copy(0, rows, shade(x_BChw[rows], strength)) if len(rows) else x_BChw
 
-    return shaded
+    return apply
 
 
 def random_erasing(x_BChw: Tensor, u_B5: Uniforms, noise_B1: Uniforms, chance: float) -> Tensor:
-    """Random erasing: replace a rectangle by noise with some probability (Zhong et al. 2020, algorithm 1).
+    """Random erasing: replace a rectangle with noise, at some probability (Zhong et al. 2020, algorithm 1).
 
     Args:
         x_BChw: images.
@@ -170,10 +168,8 @@ def random_erasing(x_BChw: Tensor, u_B5: Uniforms, noise_B1: Uniforms, chance: f
     aspect_B = np.exp(np.log(0.3) + u_B5[:, 2] * np.log(1 / 0.3**2))
     tall_B = np.minimum(np.sqrt(area_B * aspect_B).round(), height)
     wide_B = np.minimum(np.sqrt(area_B / aspect_B).round(), width)
-    top_B, left_B = (
-        (u_B5[:, 3] * (height - tall_B + 1)).astype(int),
-        (u_B5[:, 4] * (width - wide_B + 1)).astype(int),
-    )
+    top_B = (u_B5[:, 3] * (height - tall_B + 1)).astype(int)
+    left_B = (u_B5[:, 4] * (width - wide_B + 1)).astype(int)
     y, x = np.arange(height)[:, None], np.arange(width)
     inside_Bhw = (y >= top_B[:, None, None]) & (y < (top_B + tall_B)[:, None, None])
     inside_Bhw = inside_Bhw & (x >= left_B[:, None, None]) & (x < (left_B + wide_B)[:, None, None])

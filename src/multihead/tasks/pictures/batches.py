@@ -24,6 +24,11 @@ def pixels_of(store: PictureStore, indices: Sequence[int]) -> Tensor:
     return torch.from_numpy(store.pixels[list(indices)]).float() / 255
 
 
+def evenly_spaced(total: int, most: int) -> Indices:
+    """Return at most ``most`` evenly spaced indices below ``total``."""
+    return np.linspace(0, total - 1, min(total, most)).round().astype(np.int64)
+
+
 def plain_batch(pixels_BChw: Tensor, labels_B: Tensor) -> PictureBatch:
     """Return a batch without mixup."""
     shares_B2 = torch.tensor([1.0, 0.0]).expand(len(labels_B), 2)
@@ -62,13 +67,13 @@ def mixup(pixels_BChw: Tensor, labels_B: Tensor, shares_B: NDArray[np.float64]) 
     Args:
         pixels_BChw: the images.
         labels_B: their classes.
-        shares_B: lambda, the weight of the image itself; its neighbour has 1 - lambda.
+        shares_B: lambda, the weight of the image itself; the weight of its neighbour is 1 - lambda.
     """
-    own_B = torch.from_numpy(shares_B).float()
-    part = own_B[:, None, None, None]
+    ratio_B = torch.from_numpy(shares_B).float()
+    part = ratio_B[:, None, None, None]
     blend = part * pixels_BChw + (1 - part) * pixels_BChw.roll(-1, dims=0)
     labels_B2 = torch.stack([labels_B, labels_B.roll(-1)], dim=1)
-    return PictureBatch(blend, labels_B2, torch.stack([own_B, 1 - own_B], dim=1))
+    return PictureBatch(blend, labels_B2, torch.stack([ratio_B, 1 - ratio_B], dim=1))
 
 
 def sequential_batches(

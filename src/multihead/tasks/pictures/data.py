@@ -68,6 +68,6 @@ def stream(
 
 
 def named_files(data: DataSettings) -> list[Path]:
-    """Return the files that list pictures. Folders of pictures are hashed elsewhere and left out."""
+    """Return the files that list pictures. Folders are left out: they are hashed elsewhere."""
     paths = [locate_file(data.dir, name) for name in (*data.train, *data.valid)]
     return [path for path in paths if path.is_file()]

@@ -6,7 +6,7 @@ from pathlib import Path
 from multihead.inspect.maps import Alignment, TokenLabel
 from multihead.inspect.maps.alignment import CAUTION
 from multihead.inspect.overlays import OverlayPanel, overlays
-from multihead.inspect.page import HtmlPage, SequenceExploration, as_json, make_page
+from multihead.inspect.page import SequenceExploration, as_json, make_page
 from multihead.run import Run
 from multihead.system import hardware
 from multihead.tasks.inspection import Inspection, InspectionRequest
@@ -21,35 +21,30 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
     """See ``tasks.base.inspect``. The input is a picture file."""
     where = hardware.pick_device(request.device)
     classifier = PictureClassifier(run.load_model(where), device=where)
-    sight = inspect_image(classifier, Path(request.input_alone("a classifier")))
-    asked = request.asked
-    rows, columns = sight.grid
+    inspection = inspect_image(classifier, Path(request.input_alone("a classifier")))
+    options = request.asked
+    rows, columns = inspection.grid
 
     @cache
-    def explored() -> SequenceExploration:
-        return explore_image(sight, classifier.model, asked)
-
-    def page() -> HtmlPage:
-        return make_page(explored())
-
-    def numbers() -> str:
-        return as_json(explored().listed)
+    def exploration() -> SequenceExploration:
+        return explore_image(inspection, classifier.model, options)
 
     def alignment() -> Alignment:
         """Return the rollout as a matrix of the picture's rows and columns, scaled to a maximum of 1."""
-        rollout = sight.rollout()[-1].reshape(rows, columns)
+        rollout = inspection.rollout()[-1].reshape(rows, columns)
         return Alignment(
             rollout / rollout.max(),
             tuple(TokenLabel(str(row + 1), row) for row in range(rows)),
             tuple(TokenLabel(str(column + 1), column) for column in range(columns)),
-            f"Predicted class: {next(iter(sight.predictions.probabilities))}. {ROLLOUT}, rows and columns of "
-            f"the picture's patches, scaled to a maximum of 1. {CAUTION}",
+            f"Predicted class: {next(iter(inspection.predictions.probabilities))}. {ROLLOUT}, rows and "
+            f"columns of the picture's patches, scaled to a maximum of 1. {CAUTION}",
             rows="row",
             columns="column",
         )
 
     def draw(path: str | Path) -> None:
-        every = [
+        layers = zip(inspection.maps(), inspection.rollout(), strict=True)
+        panels = [
             [
                 *(
                     OverlayPanel(f"{layer}.{head}", map_.reshape(rows, columns))
@@ -57,12 +52,20 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
                 ),
                 OverlayPanel(f"rollout to {layer}", rollout.reshape(rows, columns)),
             ]
-            for layer, (heads, rollout) in enumerate(zip(sight.maps(), sight.rollout(), strict=True), 1)
+            for layer, (heads, rollout) in enumerate(layers, start=1)
         ]
-        every[0].append(OverlayPanel("picture", None))
-        title = f"Attention of {sight.readout}: layer.head, and {ROLLOUT[0].lower()}{ROLLOUT[1:]};\n"
-        overlays(sight.pixels_Chw, every, f"{title}each panel has its own scale. {CAUTION}", path)
+        panels[0].append(OverlayPanel("picture", None))
+        title = f"Attention of {inspection.readout}: layer.head, and {ROLLOUT[0].lower()}{ROLLOUT[1:]};\n"
+        overlays(inspection.pixels_Chw, panels, f"{title}each panel has its own scale. {CAUTION}", path)
 
     on_page = frozenset({"layer", "head", "combine", "full"})
-    # Picture and terminal show rollout, which goes through all layers and heads.
-    return Inspection(page, numbers, draw, alignment, on_page, frozenset(), frozenset())
+    # Picture and terminal show the rollout, which has no single layer or head.
+    return Inspection(
+        lambda: make_page(exploration()),
+        lambda: as_json(exploration().listed),
+        draw,
+        alignment,
+        on_page,
+        frozenset(),
+        frozenset(),
+    )

@@ -45,7 +45,7 @@ def explore_image(
     """
     choice = options.choice
     layer, head = resolve(inspection.records, inspection.tokens, choice)
-    chosen = choice.layer is not None or choice.head is not None
+    overlay = "rollout" if choice.layer is None and choice.head is None else "head"
     start = {"kind": "self", "layer": layer, "head": head, "combine": choice.combine, "automatic": False}
     predictions = inspection.predictions
     content = sequence_content(
@@ -53,7 +53,7 @@ def explore_image(
         inspection.name,
         heading=[("image", inspection.name), (predictions.target, top_three(predictions))],
         tokens=inspection.tokens,
-        start={**start, "words": False, "specials": True, "overlay": "head" if chosen else "rollout"},
+        start={**start, "words": False, "specials": True, "overlay": overlay},
         kinds=[PATCHES],
         options=options,
         flow=flow(model, inspection.run, inspection.records),
@@ -66,8 +66,8 @@ def explore_image(
             **picture(inspection.pixels_Chw, inspection.grid),
             "readout": inspection.readout,
             "first": inspection.before,
-            "maps": [packing.floats(one) for one in maps],
-            "rollout": [packing.floats(one) for one in rollout],
+            "maps": [packing.floats(map_HP) for map_HP in maps],
+            "rollout": [packing.floats(weights_P) for weights_P in rollout],
             "near": inputs.position_similarities(model),
         },
     }
@@ -78,8 +78,8 @@ def explore_image(
         "grid": list(inspection.grid),
         "looks": inspection.readout,
         "guesses": dict(predictions.probabilities),
-        "maps": [{"layer": number, "heads": as_list(one)} for number, one in enumerate(maps, start=1)],
-        "rollout": [as_list(one) for one in rollout],
+        "maps": [{"layer": number, "heads": as_list(map_HP)} for number, map_HP in enumerate(maps, start=1)],
+        "rollout": [as_list(weights_P) for weights_P in rollout],
         "attention": attention_as_json(inspection.records),
     }
     return SequenceExploration(content, listed)
@@ -98,7 +98,7 @@ def patch_distances(grid: tuple[int, int], before: int) -> Floats:
 
 
 def picture(pixels_Chw: Pixels, grid: Sequence[int]) -> Json:
-    """Return an image and its thumbnail, which is drawn many times, as data URLs."""
+    """Return an image, its thumbnail (both as data URLs) and its grid."""
     image = as_picture(pixels_Chw)
     thumbnail = image.copy()
     thumbnail.thumbnail((THUMBNAIL, THUMBNAIL))
@@ -106,12 +106,12 @@ def picture(pixels_Chw: Pixels, grid: Sequence[int]) -> Json:
 
 
 def _data_url(image: Image.Image) -> str:
-    stored = io.BytesIO()
-    image.save(stored, "PNG")
-    return f"data:image/png;base64,{base64.b64encode(stored.getvalue()).decode('ascii')}"
+    content = io.BytesIO()
+    image.save(content, "PNG")
+    return f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode('ascii')}"
 
 
 def as_list(values: Floats) -> list[float]:
     """Return weights as a list of numbers rounded to six decimals."""
-    found: list[float] = np.round(values.astype(np.float64), 6).tolist()
-    return found
+    numbers: list[float] = np.round(values.astype(np.float64), 6).tolist()
+    return numbers

@@ -23,7 +23,7 @@ BATCH = 64
 """Pictures in a batch."""
 
 Views = Literal[1, 2, 10]
-"""Views averaged per picture: the picture; also its mirror image; also both shifted in four directions."""
+"""Views averaged per picture: the picture; its mirror image too; both shifted in four directions too."""
 
 SHIFT = 28
 """Shifted views move by 1 / SHIFT of the picture's width, and by at least one pixel."""
@@ -50,21 +50,21 @@ def views_of(pixels_BChw: Tensor, count: Views) -> list[Tensor]:
 
     Shifted views are padded with black, as in training (``training.crop``).
     """
-    by = max(1, round(pixels_BChw.shape[-1] / SHIFT))
+    shift = max(1, round(pixels_BChw.shape[-1] / SHIFT))
     upright = [pixels_BChw]
     if count == 10:
-        padded = F.pad(pixels_BChw, (by, by, by, by))
+        padded = F.pad(pixels_BChw, (shift, shift, shift, shift))
         rows, columns = pixels_BChw.shape[2:]
-        corners = [(0, by), (2 * by, by), (by, 0), (by, 2 * by)]
+        corners = [(0, shift), (2 * shift, shift), (shift, 0), (shift, 2 * shift)]
         upright += [padded[:, :, y : y + rows, x : x + columns] for y, x in corners]
-    return upright if count == 1 else [view for one in upright for view in (one, one.flip(-1))]
+    return upright if count == 1 else [view for image in upright for view in (image, image.flip(-1))]
 
 
 class PictureClassifier:
     """Classifies pictures.
 
     Args:
-        model: maps pixels to logits; its settings give the picture size, channels and class names.
+        model: a model of pixels with logits; its settings give picture size, channels and class names.
         device: device to compute on.
         precision: precision of matrix products.
     """

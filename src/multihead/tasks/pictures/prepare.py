@@ -16,6 +16,7 @@ from multihead.data.plan import shuffle_indices
 from multihead.errors import UserError
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
+from multihead.tasks.pictures.batches import evenly_spaced
 from multihead.tasks.pictures.settings import DataSettings
 
 VERSION = 1
@@ -32,10 +33,10 @@ class PreparedPictures:
     Attributes:
         train: training images.
         valid: validation images.
-        class_names: the names of the classes, by number.
+        class_names: names of the classes, by number.
         form: size and channels of all images.
         held_out: True if the validation images were held out of the training images.
-        converted: number of images that had another size or mode.
+        converted: number of images converted from another size or mode.
         fingerprint: hash of everything that the preparation depends on.
     """
 
@@ -111,13 +112,13 @@ def _training(data: DataSettings) -> Listing:
 
 
 def class_names(pictures: Listing, given: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the class names: those given, else the sorted labels (numbers from 0 to the largest)."""
+    """Return the given class names, else the sorted labels (numbers from 0 to the largest)."""
     if given:
         return given
-    found = set(pictures.labels)
+    labels = set(pictures.labels)
     if pictures.numbered:
-        return tuple(str(number) for number in range(max(map(int, found)) + 1))
-    return tuple(sorted(found))
+        return tuple(str(number) for number in range(max(map(int, labels)) + 1))
+    return tuple(sorted(labels))
 
 
 def form_of(pictures: Listing, data: DataSettings) -> Form:
@@ -134,12 +135,12 @@ def numbers_of(pictures: Listing, names: tuple[str, ...]) -> NDArray[np.int64]:
         UserError: a label outside the classes, with the place of the first such image.
     """
     by_name = {name: number for number, name in enumerate(names)}
-    if pictures.numbered:  # labels are class numbers, whatever the names
+    if pictures.numbered:  # labels are class numbers, regardless of the names
         by_name = {str(number): number for number in range(len(names))}
     for index, label in enumerate(pictures.labels):
         if label not in by_name:
-            known = f"{len(names)} classes" if len(names) > 12 else ", ".join(by_name)
-            fact = f'label "{label}" is not one of the classes ({known})'
+            classes = f"{len(names)} classes" if len(names) > 12 else ", ".join(by_name)
+            fact = f'label "{label}" is not one of the classes ({classes})'
             raise UserError(fact, place=pictures.place(index), remedy="Correct it, or set data.class_names.")
     return np.array([by_name[label] for label in pictures.labels], dtype=np.int64)
 
@@ -147,7 +148,7 @@ def numbers_of(pictures: Listing, names: tuple[str, ...]) -> NDArray[np.int64]:
 def _split(
     train: Listing, valid: Listing | None, data: DataSettings
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the indices of the images to train on, and of those to validate on."""
+    """Return the indices of the training and the validation images."""
     total = len(train.labels)
     if valid is not None:
         train_rows, valid_rows = np.arange(total), np.arange(len(valid.labels))
@@ -158,31 +159,29 @@ def _split(
         order = shuffle_indices(total, data.seed, "held out")
         train_rows, valid_rows = np.sort(order[count:]), np.sort(order[:count])
     if data.max_pictures and data.max_pictures < len(train_rows):
-        train_rows = train_rows[
-            np.linspace(0, len(train_rows) - 1, data.max_pictures).round().astype(np.int64)
-        ]
+        train_rows = train_rows[evenly_spaced(len(train_rows), data.max_pictures)]
     return train_rows, valid_rows
 
 
 def _store(
     folder: Path,
     pictures: Listing,
-    chosen: NDArray[np.int64],
+    rows: NDArray[np.int64],
     names: tuple[str, ...],
     form: Form,
     progress: OnProgress,
 ) -> int:
-    """Store the chosen images; return the number converted from another size or mode."""
+    """Store the images at ``rows``; return the number converted from another size or mode."""
     numbers = numbers_of(pictures, names)
     converted = 0
-    with PictureWriter(folder, len(chosen), form) as writer:
-        for done, index in enumerate(chosen.tolist()):
+    with PictureWriter(folder, len(rows), form) as writer:
+        for done, index in enumerate(rows.tolist()):
             picture = pictures.picture(index)
             converted += picture.size != (form.size, form.size) or channels_of(picture) != form.channels
             writer.add(fit_image(picture, form), int(numbers[index]))
             if done % 1000 == 0:
-                progress("reading", done, len(chosen))
-    progress("reading", len(chosen), len(chosen))
+                progress("reading", done, len(rows))
+    progress("reading", len(rows), len(rows))
     return converted
 
 

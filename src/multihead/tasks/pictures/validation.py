@@ -9,11 +9,11 @@ from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.scores.classes import ClassScores, class_scores
 from multihead.system import hardware
-from multihead.tasks.pictures.batches import sequential_batches
+from multihead.tasks.pictures.batches import evenly_spaced, sequential_batches
 from multihead.training import Validation
 
 CONFUSIONS = 5
-"""Pairs of classes in the samples."""
+"""Number of pairs of classes in the samples."""
 
 
 class Validator:
@@ -24,8 +24,7 @@ class Validator:
         self.dtype = hardware.pick_dtype(recipe.training.precision, device)
         self.batch_pictures = recipe.training.batch_pictures
         self.names: tuple[str, ...] = getattr(recipe.model, "class_names", ())
-        count = min(len(store), recipe.validation.max_examples)
-        self.indices = np.linspace(0, len(store) - 1, count).round().astype(int).tolist()
+        self.indices = evenly_spaced(len(store), recipe.validation.max_examples).tolist()
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
         """Return loss per picture (without smoothing), accuracy, macro F1; frequent confusions as samples."""
@@ -42,7 +41,7 @@ class Validator:
 
 
 def most_confused(scores: ClassScores, names: tuple[str, ...]) -> str:
-    """Return the most frequent confusions, a line each."""
+    """Return the most frequent confusions, as lines."""
     wrong = scores.confusion - np.diag(np.diag(scores.confusion))
     order = np.argsort(-wrong, axis=None, kind="stable")[:CONFUSIONS]
     pairs = [np.unravel_index(place, wrong.shape) for place in order]

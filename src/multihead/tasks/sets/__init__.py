@@ -1,4 +1,4 @@
-"""The task of the odd one out of a set of images."""
+"""The odd-one-out task: find the image of a set that differs in class."""
 
 from multihead.recipe.tasks import Task
 

@@ -1,4 +1,4 @@
-"""Sets of labelled pictures, of which one differs in class: a function of (seed, epoch, number)."""
+"""Sets of labelled pictures, one of which differs in class: a function of (seed, epoch, number)."""
 
 from dataclasses import dataclass
 
@@ -15,12 +15,12 @@ from multihead.system import randomness
 
 @dataclass(frozen=True)
 class SetMaker:
-    """Makes sets from labelled pictures; number i has picture i as its odd one.
+    """Makes sets from labelled pictures; picture i is the odd one of set i.
 
     Attributes:
         pixels: the pictures, (P, channels, size, size).
         labels: their classes, (P,).
-        set_size: N, pictures in a set.
+        set_size: N, number of pictures in a set.
         seed: with the epoch, seeds the other pictures of a set and the place of the odd one.
 
     Raises:
@@ -34,7 +34,7 @@ class SetMaker:
 
     def __post_init__(self) -> None:
         rows = {int(kind): np.flatnonzero(self.labels == kind) for kind in np.unique(self.labels)}
-        enough = {kind: own for kind, own in rows.items() if len(own) >= self.set_size - 1}
+        enough = {kind: indices for kind, indices in rows.items() if len(indices) >= self.set_size - 1}
         if len(enough) < 2:
             fact = f"{len(enough)} classes have at least {self.set_size - 1} images; two are needed"
             raise UserError(fact, place="data.set_size", remedy="Give more images, or make smaller sets.")
@@ -47,27 +47,26 @@ class SetMaker:
 
     def members(self, number: int, epoch: int) -> tuple[NDArray[np.int64], int]:
         """Return the pictures of a set, (N,), and the place of the odd one."""
-        raw = np.random.PCG64(randomness.derive(self.seed, "set", epoch, number)).random_raw(
-            2 + self.set_size
-        )
+        bits = np.random.PCG64(randomness.derive(self.seed, "set", epoch, number))
+        raw = bits.random_raw(2 + self.set_size)
         rows: dict[int, NDArray[np.int64]] = self._rows  # type: ignore[attr-defined]
         kinds = [kind for kind in rows if kind != self.labels[number]]
-        own = rows[kinds[int(raw[0]) % len(kinds)]]
+        others = rows[kinds[int(raw[0]) % len(kinds)]]
         # Floyd's sampling without replacement: one draw for each picture.
-        chosen: list[int] = []
+        sample: list[int] = []
         for place, draw in enumerate(raw[2 : self.set_size + 1].tolist()):
-            top = len(own) - (self.set_size - 1) + place
+            top = len(others) - (self.set_size - 1) + place
             pick = draw % (top + 1)
-            chosen.append(top if pick in chosen else pick)
+            sample.append(top if pick in sample else pick)
         odd = int(raw[1]) % self.set_size
-        members = own[chosen].tolist()
+        members = others[sample].tolist()
         members.insert(odd, number)
         return np.array(members), odd
 
     def batch(self, indices: Indices, epoch: int) -> SetBatch:
-        """Return the sets with these numbers, as they are in this epoch."""
-        found = [self.members(number, epoch) for number in indices.tolist()]
-        pixels = self.pixels[np.concatenate([members for members, _ in found])]
-        shape = (len(found), self.set_size, *pixels.shape[1:])
-        odd_B = torch.tensor([odd for _, odd in found])
+        """Return the sets with these numbers, as drawn in this epoch."""
+        sets = [self.members(number, epoch) for number in indices.tolist()]
+        pixels = self.pixels[np.concatenate([members for members, _ in sets])]
+        shape = (len(sets), self.set_size, *pixels.shape[1:])
+        odd_B = torch.tensor([odd for _, odd in sets])
         return SetBatch(torch.from_numpy(pixels).reshape(shape).float() / 255, odd_B)

@@ -10,7 +10,7 @@ from multihead.inspect import heatmap
 from multihead.inspect.maps import Alignment, Sentence, TokenLabel, align_self, record_sequence
 from multihead.inspect.maps.alignment import CAUTION
 from multihead.inspect.maps.self_alignment import resolve
-from multihead.inspect.page import HtmlPage, SequenceExploration, as_json, make_page
+from multihead.inspect.page import SequenceExploration, as_json, make_page
 from multihead.inspect.page.flow import flow
 from multihead.inspect.page.json_export import attention_as_json, tokens_as_json
 from multihead.inspect.page.kinds import BIDIRECTIONAL
@@ -27,40 +27,37 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
     Raises:
         UserError: not a folder; fewer than three pictures; a model without attention.
     """
-    found = OddOneOut(
-        run.load_model(hardware.pick_device(request.device)),
-        run.recipe.data.set_size,
-        device=hardware.pick_device(request.device),
-    )
+    device = hardware.pick_device(request.device)
+    finder = OddOneOut(run.load_model(device), run.recipe.data.set_size, device=device)
     folder = Path(request.input_alone("a model of sets"))
     if not folder.is_dir():
         raise UserError("not a folder", place=str(folder), remedy="Name a folder with the images of a set.")
     files = sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES)
-    pixels = found.pixels(files)
+    pixels = finder.pixels(files)
 
     def feed(model: Any) -> object:
         return model(pixels)
 
-    records = tuple(record_sequence(found.model, feed, len(files), keep_inputs=True))
+    records = tuple(record_sequence(finder.model, feed, len(files), keep_inputs=True))
     if not records:
         raise UserError("this model has no attention", place=str(run.folder), remedy="Inspect a set_encoder.")
     labels = tuple(TokenLabel(file.stem, number) for number, file in enumerate(files))
-    tokens, asked = Sentence(labels, labels), request.asked
-    p_N = found.probabilities(files)
+    tokens, options = Sentence(labels, labels), request.asked
+    p_N = finder.probabilities(files)
     best = max(range(len(files)), key=p_N.__getitem__)
     outcome = f"{files[best].name} {100 * p_N[best]:.1f} %"
 
     @cache
-    def explored() -> SequenceExploration:
-        layer, head = resolve(records, tokens, asked.choice)
+    def exploration() -> SequenceExploration:
+        layer, head = resolve(records, tokens, options.choice)
         start = {
             "kind": "self",
             "layer": layer,
             "head": head,
             "automatic": False,
-            "words": asked.words,
-            "specials": asked.specials,
-            "combine": asked.choice.combine,
+            "words": options.words,
+            "specials": options.specials,
+            "combine": options.choice.combine,
         }
         content = sequence_content(
             records,
@@ -69,11 +66,11 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
             tokens=tokens,
             start=start,
             kinds=[BIDIRECTIONAL],
-            options=asked,
-            flow=flow(found.model, feed, records),
+            options=options,
+            flow=flow(finder.model, feed, records),
         )
         listed = {
-            "run": asked.name,
+            "run": options.name,
             "caution": CAUTION,
             "probabilities": {file.name: p for file, p in zip(files, p_N, strict=True)},
             **tokens_as_json(tokens),
@@ -81,16 +78,14 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
         }
         return SequenceExploration(content, listed)
 
-    def page() -> HtmlPage:
-        return make_page(explored())
-
-    def numbers() -> str:
-        return as_json(explored().listed)
-
     def alignment() -> Alignment:
-        return align_self(records, tokens, choice=asked.choice, words=asked.words, specials=asked.specials)
+        return align_self(
+            records, tokens, choice=options.choice, words=options.words, specials=options.specials
+        )
 
-    def draw(path: str | Path) -> None:
-        heatmap(alignment(), path)
-
-    return Inspection(page, numbers, draw, alignment)
+    return Inspection(
+        lambda: make_page(exploration()),
+        lambda: as_json(exploration().listed),
+        lambda path: heatmap(alignment(), path),
+        alignment,
+    )

@@ -21,7 +21,7 @@ from multihead.tasks.sets.image_sets import SetMaker
 BATCH = 64
 """Sets computed together."""
 TEST_SEED = randomness.derive(0, "test sets")
-"""Seeds the sets of a test, whatever the seeds of the training."""
+"""Seeds the test sets, independently of the training seeds."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class SetScores:
 
     Attributes:
         accuracy: share of the sets whose odd one is found.
-        chance: share that guessing finds.
+        chance: expected accuracy of guessing.
         sets: number of sets.
     """
 
@@ -43,8 +43,8 @@ class OddOneOut:
     """Finds the odd one of a set of pictures.
 
     Args:
-        model: maps sets of pictures to logits.
-        set_size: pictures in a set of the training; other numbers are possible.
+        model: a model that maps sets of pictures to logits.
+        set_size: number of pictures in a training set; other sizes are accepted.
         device: device to compute on.
     """
 
@@ -64,7 +64,7 @@ class OddOneOut:
         return cls(run.load_model(where), run.recipe.data.set_size, device=where)
 
     def probabilities(self, pictures: Sequence[str | Path]) -> list[float]:
-        """Return the probability of each picture to be the odd one, in order; they sum to 1.
+        """Return the probability that each picture is the odd one, in order; they sum to 1.
 
         Raises:
             UserError: fewer than three pictures; a file is missing, damaged, or not a picture.
@@ -75,13 +75,13 @@ class OddOneOut:
     def pixels(self, pictures: Sequence[str | Path]) -> Tensor:
         """Return picture files as a set, (1, N, channels, size, size); raises as :meth:`probabilities`."""
         if len(pictures) < 3:
-            fact = f"{len(pictures)} images make no set; one differs from at least two others"
+            fact = f"{len(pictures)} images are too few for a set; one differs from at least two others"
             raise UserError(fact, place="images", remedy="Give at least three images.")
-        found = np.stack([fit_image(open_picture(Path(one)), self.form) for one in pictures])
-        return torch.from_numpy(found)[None].to(self.device).float() / 255
+        stacked = np.stack([fit_image(open_picture(Path(picture)), self.form) for picture in pictures])
+        return torch.from_numpy(stacked)[None].to(self.device).float() / 255
 
     def measure(self, pictures: Listing) -> SetScores:
-        """Return the accuracy on sets made from labelled pictures, each the odd one of one set.
+        """Return the accuracy on sets of labelled pictures; each picture is the odd one of one set.
 
         Raises:
             UserError: a picture cannot be read; too few pictures of a class.

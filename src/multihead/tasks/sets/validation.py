@@ -1,25 +1,24 @@
 """Validation of a model of sets: loss and accuracy."""
 
-import numpy as np
 import torch
 from torch import nn
 
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.system import hardware
+from multihead.tasks.pictures.batches import evenly_spaced
 from multihead.tasks.sets.image_sets import SetMaker
 from multihead.training import Validation
 
 
 class Validator:
-    """Validates a model on at most ``validation.max_examples`` sets, the same ones each time."""
+    """Validates a model on at most ``validation.max_examples`` sets, the same sets each time."""
 
     def __init__(self, maker: SetMaker, recipe: Recipe[Settings], device: torch.device) -> None:
         self.maker, self.device = maker, device
         self.dtype = hardware.pick_dtype(recipe.training.precision, device)
         self.batch_sets: int = recipe.training.batch_sets
-        count = min(len(maker.labels), recipe.validation.max_examples)
-        self.numbers = np.linspace(0, len(maker.labels) - 1, count).round().astype(np.int64)
+        self.numbers = evenly_spaced(len(maker.labels), recipe.validation.max_examples)
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
         """Return loss per set, and the share of sets whose odd one is found."""

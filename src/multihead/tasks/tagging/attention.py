@@ -23,7 +23,7 @@ def inspect_tagging(tagger: Tagger, text: str) -> TextInspection:
     (encoded,) = encode_words([words], tagger.tokenizer)
     limit = tagger.max_length - 2
     (tags,) = tagger.tag([words])
-    shown = " ".join(f"{word}/{tag}" for word, tag in zip(words, tags, strict=True))
+    tagged = " ".join(f"{word}/{tag}" for word, tag in zip(words, tags, strict=True))
     omitted = (phrase(BEYOND_LIMIT, limit, len(encoded.ids)),)
     return inspect_encoder(
         tagger.model,
@@ -31,7 +31,7 @@ def inspect_tagging(tagger: Tagger, text: str) -> TextInspection:
         text,
         (encoded.ids[:limit], None),
         (),
-        (Predictions("tags", {shown: 1.0}),),
+        (Predictions("tags", {tagged: 1.0}),),
         tagger.device,
         omitted if len(encoded.ids) > limit else (),
     )

@@ -24,12 +24,12 @@ def read_conll(
 ) -> Iterator[TaggedSentence]:
     """Yield the sentences of a file.
 
-    Columns are separated by tabs where the first line has one, else by blanks. In a file with tabs, a line
-    that begins with "#" and has none is a comment.
+    Columns are separated by tabs if the first line has one, else by blanks. In a file with tabs, a line that
+    begins with "#" and has no tab is a comment.
 
     Args:
         path: the file, plain or compressed.
-        word_column: column of the words, from 1; from the end if it is negative (-1: the last).
+        word_column: column of the words, from 1; negative numbers count from the last column, -1.
         tag_column: column of the tags, likewise.
         encoding: encoding of the file.
 
@@ -72,7 +72,7 @@ def _cells(cells: list[str], columns: int, word_column: int, tag_column: int, pl
         fact = f"{len(cells)} columns, but the first line has {columns}"
         remedy = "Write a word and its tags on each line, and an empty line after each sentence."
         raise UserError(fact, place=place, remedy=remedy)
-    found = []
+    values = []
     for name, key, column in (("word", "word_column", word_column), ("tag", "tag_column", tag_column)):
         if not column or abs(column) > columns:
             remedy = f"Set data.{key} to a number from 1 to {columns}, or from -1 to -{columns}."
@@ -82,5 +82,5 @@ def _cells(cells: list[str], columns: int, word_column: int, tag_column: int, pl
         cell = cells[column - 1 if column > 0 else column].strip()
         if not cell:
             raise UserError(f"no {name}", place=place, remedy="Correct the line, or remove it.")
-        found.append(cell)
-    return found[0], found[1]
+        values.append(cell)
+    return values[0], values[1]

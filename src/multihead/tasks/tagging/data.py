@@ -65,7 +65,7 @@ def setup(
 
 
 def summary(prepared: PreparedTags, max_length: int) -> list[str]:
-    """Return a description of the data, a line each."""
+    """Return a description of the data, as lines."""
     texts = prepared.train
     words = sum(map(len, texts.tags))
     valid = len(prepared.valid.tags)
@@ -73,7 +73,7 @@ def summary(prepared: PreparedTags, max_length: int) -> list[str]:
         f"{len(texts.tags):,} sentences of {words:,} words for training, {valid:,} for validation",
         f"{prepared.tokenizer.vocab_size:,} tokens in the vocabulary; tags: {', '.join(prepared.names)}",
     ]
-    longer = sum(len(one.ids) > max_length - 2 for one in texts.encoded)
+    longer = sum(len(sentence.ids) > max_length - 2 for sentence in texts.encoded)
     if longer:
         lines.append(f"{longer:,} sentences of more than {max_length - 2:,} tokens are truncated")
     return lines

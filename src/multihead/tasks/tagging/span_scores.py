@@ -38,17 +38,17 @@ def are_spans(tags: Iterable[str]) -> bool:
 
 
 def spans(tags: Sequence[str]) -> list[Span]:
-    """Return the spans of a sentence. An I- that continues no span of its label begins one."""
-    found: list[Span] = []
+    """Return the spans of a sentence. An I- tag begins a span if it does not continue one of its label."""
+    out: list[Span] = []
     start, label = 0, ""
     for place, tag in enumerate([*tags, "O"]):
         continues = tag.startswith("I-") and tag[2:] == label
         if label and not continues:
-            found.append((start, place, label))
+            out.append((start, place, label))
             label = ""
         if tag != "O" and not continues:
             start, label = place, tag[2:]
-    return found
+    return out
 
 
 def span_scores(true: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]]) -> SpanScores:
@@ -59,6 +59,6 @@ def span_scores(true: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]
     """
     counts = [0, 0, 0]
     for reference, output in zip(true, predicted, strict=True):
-        own, other = set(spans(reference)), set(spans(output))
-        counts = [counts[0] + len(own), counts[1] + len(other), counts[2] + len(own & other)]
+        expected, actual = set(spans(reference)), set(spans(output))
+        counts = [counts[0] + len(expected), counts[1] + len(actual), counts[2] + len(expected & actual)]
     return SpanScores(*counts)

@@ -31,7 +31,7 @@ BLOCK = 4096
 """Sentences encoded in one call."""
 DIGITS = 10
 TEST_SEED = randomness.derive(0, "test sequences")
-"""Seeds the generated test set, whatever data.seed is."""
+"""Seeds the generated test set, independently of data.seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,13 @@ class TaggedTexts:
 
     def lengths(self, max_length: int) -> Lengths:
         """Return the length of each sentence in tokens after truncation, (N,)."""
-        lengths = np.array([len(one.ids) for one in self.encoded], dtype=np.int32)
+        lengths = np.array([len(sentence.ids) for sentence in self.encoded], dtype=np.int32)
         return np.minimum(lengths, np.int32(max_length - 2))
 
     def batch(self, rows: Indices, tokenizer: Tokenizer, max_length: int) -> TaggedBatch:
         """Collate sentences; longer ones are truncated."""
-        chosen = [self.encoded[row] for row in rows.tolist()]
-        return tagged_batch(chosen, [self.tags[row] for row in rows.tolist()], tokenizer, max_length)
+        sentences = [self.encoded[row] for row in rows.tolist()]
+        return tagged_batch(sentences, [self.tags[row] for row in rows.tolist()], tokenizer, max_length)
 
 
 @dataclass(frozen=True)
@@ -86,25 +86,27 @@ def tagged_batch(
     tokenizer: Tokenizer,
     max_length: int,
 ) -> TaggedBatch:
-    """Collate encoded sentences with the tags of their words; what exceeds ``max_length`` is left out."""
+    """Collate encoded sentences with the tags of their words; longer sentences are truncated."""
     most = max_length - 2
-    read = as_input([(one.ids[:most], None) for one in encoded], tokenizer)
-    tags_BN = np.full(tuple(read.ids_BN.shape), -1, dtype=np.int64)
-    for row, (one, own) in enumerate(zip(encoded, tags, strict=True)):
-        inside = one.starts < most
-        tags_BN[row, one.starts[inside] + 1] = own[inside]  # after [CLS]
-    return TaggedBatch(read, torch.from_numpy(tags_BN), int(read.lengths_B.sum()), int((tags_BN >= 0).sum()))
+    batch = as_input([(sentence.ids[:most], None) for sentence in encoded], tokenizer)
+    tags_BN = np.full(tuple(batch.ids_BN.shape), -1, dtype=np.int64)
+    for row, (sentence, tags_W) in enumerate(zip(encoded, tags, strict=True)):
+        inside = sentence.starts < most
+        tags_BN[row, sentence.starts[inside] + 1] = tags_W[inside]  # after [CLS]
+    return TaggedBatch(
+        batch, torch.from_numpy(tags_BN), int(batch.lengths_B.sum()), int((tags_BN >= 0).sum())
+    )
 
 
 def encode_words(sentences: Iterable[Sequence[str]], tokenizer: Tokenizer) -> Iterator[EncodedSentence]:
-    """Yield each sentence in tokens; every word has at least one, unknown if need be."""
+    """Yield each sentence in tokens; a word without tokens becomes the unknown token."""
     remaining = iter(sentences)
     while block := list(islice(remaining, BLOCK)):
         words = list(dict.fromkeys(chain.from_iterable(block)))
         ids = dict(zip(words, tokenizer.encode_batch(words), strict=True))
         for sentence in block:
             pieces = [ids[word] or [tokenizer.unk_id] for word in sentence]
-            starts = np.cumsum([0, *(len(one) for one in pieces)])[:-1]
+            starts = np.cumsum([0, *map(len, pieces)])[:-1]
             yield EncodedSentence(
                 np.array(list(chain.from_iterable(pieces)), dtype=np.int64), starts.astype(np.int64)
             )
@@ -115,9 +117,9 @@ def generate(data: DataSettings, count: int, seed: int) -> Iterator[TaggedSenten
     uniform = Uniform(seed)
     for number in range(count):
         digits = np.minimum(uniform.between(0, DIGITS, data.length).astype(np.int64), DIGITS - 1)
-        tags = digits[::-1] if data.generate == "reversal" else np.sort(digits)
-        words, wanted = (tuple(map(str, some.tolist())) for some in (digits, tags))
-        yield TaggedSentence(words, wanted, f"sequence {number + 1}")
+        targets = digits[::-1] if data.generate == "reversal" else np.sort(digits)
+        words, tags = (tuple(map(str, values.tolist())) for values in (digits, targets))
+        yield TaggedSentence(words, tags, f"sequence {number + 1}")
 
 
 def sentences_of(data: DataSettings, names: Sequence[str]) -> Iterator[TaggedSentence]:
@@ -147,8 +149,8 @@ def prepare_tags(
         init_tokenizer: tokenizer of a trained model, used instead of training one.
 
     Raises:
-        UserError: no files named, an unreadable file, a broken line, no sentence left, or a tag that only the
-            validation data have.
+        UserError: no files named, an unreadable file, a broken line, no sentence left, or a tag that occurs
+            in validation only.
     """
     progress("reading", 0, None)
     train, valid = _sentences(data)
@@ -190,12 +192,12 @@ def _sentences(data: DataSettings) -> tuple[list[TaggedSentence], list[TaggedSen
     if data.valid_files:
         valid = list(sentences_of(data, data.valid_files))
     else:
-        texts = [" ".join(one.words) for one in train]
+        texts = [" ".join(sentence.words) for sentence in train]
         out = list(map(held_out_texts(texts, data.valid_fraction, data.seed), texts))
-        valid = [one for one, held in zip(train, out, strict=True) if held]
-        train = [one for one, held in zip(train, out, strict=True) if not held]
-    for name, some in (("training", train), ("validation", valid)):
-        if not some:
+        valid = [sentence for sentence, held in zip(train, out, strict=True) if held]
+        train = [sentence for sentence, held in zip(train, out, strict=True) if not held]
+    for name, sentences in (("training", train), ("validation", valid)):
+        if not sentences:
             raise UserError(f"no sentence for {name}", place="data", remedy="Check data.valid_fraction.")
     return train, valid
 
@@ -203,13 +205,15 @@ def _sentences(data: DataSettings) -> tuple[list[TaggedSentence], list[TaggedSen
 def _encode(
     sentences: Sequence[TaggedSentence], numbers: dict[str, int], tokenizer: Tokenizer
 ) -> TaggedTexts:
-    encoded = list(encode_words((one.words for one in sentences), tokenizer))
-    tags = [np.array([numbers[tag] for tag in one.tags], dtype=np.int64) for one in sentences]
+    encoded = list(encode_words((sentence.words for sentence in sentences), tokenizer))
+    tags = [np.array([numbers[tag] for tag in sentence.tags], dtype=np.int64) for sentence in sentences]
     return TaggedTexts(encoded, tags, sentences)
 
 
 def _fingerprint(data: DataSettings, tokenizer: Tokenizer) -> str:
     files = [file_sha256(Path(data.dir) / name) for name in (*data.files, *data.valid_files)]
-    kept = data.model_dump(mode="json", exclude={"dir", "tests", "generated_tests", "files", "valid_files"})
-    basis = (VERSION, files, len(data.files), sorted(kept.items()), tokenizer.fingerprint)
+    settings = data.model_dump(
+        mode="json", exclude={"dir", "tests", "generated_tests", "files", "valid_files"}
+    )
+    basis = (VERSION, files, len(data.files), sorted(settings.items()), tokenizer.fingerprint)
     return hashlib.sha256(repr(basis).encode()).hexdigest()

@@ -52,22 +52,24 @@ def tag_scores(
 ) -> TagScores:
     """Return the scores of predicted tags, sentence by sentence; all tags are among ``names``."""
     numbers = {name: number for number, name in enumerate(names)}
-    labels, outputs = ([numbers[tag] for tags in some for tag in tags] for some in (true, predicted))
-    equal = [tuple(one) == tuple(other) for one, other in zip(true, predicted, strict=True)]
-    found = span_scores(true, predicted) if are_spans(names) else None
+    labels, outputs = ([numbers[tag] for tags in rows for tag in tags] for rows in (true, predicted))
+    equal = [tuple(tags) == tuple(output) for tags, output in zip(true, predicted, strict=True)]
     return TagScores(
-        class_scores(labels, outputs, len(names)), sum(equal) / max(1, len(equal)), len(equal), found
+        class_scores(labels, outputs, len(names)),
+        sum(equal) / max(1, len(equal)),
+        len(equal),
+        span_scores(true, predicted) if are_spans(names) else None,
     )
 
 
 class Tagger:
-    """Gives each word of a sentence a tag.
+    """Tags each word of a sentence.
 
     Args:
-        model: a model with logits of the tags at every position.
+        model: a model with logits of the tags for every position.
         tokenizer: its tokenizer.
         names: the tags.
-        max_length: most tokens of an input; longer sentences are tagged in parts.
+        max_length: maximum input length in tokens; longer sentences are tagged in parts.
         device: device of the model.
         precision: precision of matrix products.
     """
@@ -103,8 +105,8 @@ class Tagger:
         """Return the tags of each sentence's words, in order.
 
         Args:
-            sentences: words. A sentence that is too long for the model is tagged in parts, each without the
-                context of the others.
+            sentences: the words of each sentence. A sentence too long for the model is tagged in parts, each
+                without the context of the others.
         """
         parts = [
             (number, part)
@@ -112,20 +114,19 @@ class Tagger:
             for part in self._parts(encoded)
         ]
         lengths = np.array([len(part.ids) for _, part in parts], dtype=np.int32)
-        found: dict[int, list[str]] = {}
+        part_tags: dict[int, list[str]] = {}
         with evaluating(self.model), hardware.autocast(self.device, self._dtype), torch.inference_mode():
             for rows in batch_by_length(np.arange(len(parts)), lengths, lengths, BATCH_TOKENS):
-                chosen = [parts[row][1] for row in rows.tolist()]
-                tags = [np.zeros_like(part.starts) for part in chosen]
-                batch = tagged_batch(chosen, tags, self.tokenizer, self.max_length)
-                read = batch.input.to(self.device)
-                self._alone.compare(read)
-                best_BN = self.model(read).argmax(-1).cpu().numpy()
-                for row, part, best_N in zip(rows.tolist(), chosen, best_BN, strict=True):
-                    found[row] = [self.names[number] for number in best_N[part.starts + 1]]
+                group = [parts[row][1] for row in rows.tolist()]
+                tags = [np.zeros_like(part.starts) for part in group]
+                batch = tagged_batch(group, tags, self.tokenizer, self.max_length).input.to(self.device)
+                self._alone.compare(batch)
+                best_BN = self.model(batch).argmax(-1).cpu().numpy()
+                for row, part, best_N in zip(rows.tolist(), group, best_BN, strict=True):
+                    part_tags[row] = [self.names[number] for number in best_N[part.starts + 1]]
         tagged: list[list[str]] = [[] for _ in sentences]
         for row, (number, _) in enumerate(parts):
-            tagged[number] += found[row]
+            tagged[number] += part_tags[row]
         return tagged
 
     def measure(self, sentences: Iterable[TaggedSentence]) -> TagScores:
@@ -134,18 +135,17 @@ class Tagger:
         Raises:
             UserError: a tag that the model does not know, with its place.
         """
-        given = list(sentences)
-        known = set(self.names)
-        for sentence in given:
+        sentences, names = list(sentences), set(self.names)
+        for sentence in sentences:
             for tag in sentence.tags:
-                if tag not in known:
+                if tag not in names:
                     remedy = f"Known: {', '.join(self.names)}."
                     raise UserError(f'unknown tag "{tag}"', place=sentence.place, remedy=remedy)
-        predicted = self.tag([sentence.words for sentence in given])
-        return tag_scores([sentence.tags for sentence in given], predicted, self.names)
+        predicted = self.tag([sentence.words for sentence in sentences])
+        return tag_scores([sentence.tags for sentence in sentences], predicted, self.names)
 
     def _parts(self, encoded: EncodedSentence) -> list[EncodedSentence]:
-        """Divide a sentence between words into parts that the model takes; a longer word is truncated."""
+        """Divide a sentence between words into parts that fit the model; longer words are truncated."""
         most = self.max_length - 2
         if len(encoded.ids) <= most:
             return [encoded] if len(encoded.starts) else []

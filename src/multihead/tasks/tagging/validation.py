@@ -1,4 +1,4 @@
-"""Validation of a tagger: loss, accuracy, sentences without error, F1."""
+"""Validation of a tagger: loss, accuracy, sentences without errors, F1."""
 
 import numpy as np
 import torch
@@ -13,9 +13,9 @@ from multihead.tasks.tagging.tagger import tag_scores
 from multihead.training import Validation
 
 SAMPLES = 3
-"""Sentences in the samples."""
+"""Number of sentences in the samples."""
 WORDS = 24
-"""Words of a sentence in the samples."""
+"""Maximum number of words of a sentence in the samples."""
 
 
 class Validator:
@@ -31,10 +31,10 @@ class Validator:
         )
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
-        """Return loss per word, accuracy, share of sentences without error, and F1; some as samples."""
+        """Return loss per word, accuracy, share of sentences without errors, and F1; samples."""
         names, texts = self.prepared.names, self.prepared.valid
         nll, true, predicted = 0.0, [], []
-        shown: dict[int, str] = {}
+        samples: dict[int, str] = {}
         for rows in self.batches:
             batch = texts.batch(rows, self.prepared.tokenizer, self.max_length)
             with hardware.autocast(self.device, self.dtype):
@@ -49,7 +49,7 @@ class Validator:
                 true.append([names[number] for number in tags_N[inside].tolist()])
                 predicted.append([names[number] for number in best_N[inside].tolist()])
                 if row < SAMPLES:
-                    shown[row] = sample(texts.sentences[row].words, true[-1], predicted[-1])
+                    samples[row] = sample(texts.sentences[row].words, true[-1], predicted[-1])
         scores = tag_scores(true, predicted, names)
         metrics = {
             "loss": nll / max(1, scores.scores.count),
@@ -57,7 +57,7 @@ class Validator:
             "exact": scores.exact,
             "f1": scores.f1,
         }
-        return Validation(metrics, "\n\n".join(shown[row] for row in sorted(shown)))
+        return Validation(metrics, "\n\n".join(samples[row] for row in sorted(samples)))
 
 
 def sample(words: tuple[str, ...], true: list[str], predicted: list[str]) -> str:
