@@ -1,8 +1,7 @@
 """Export to Argos Translate (github.com/argosopentech/argos-translate), which LibreTranslate serves.
 
 A package is a zip archive of one folder: metadata.json, a CTranslate2 model in model/, and
-sentencepiece.model for both languages. It is the export to
-CTranslate2 with the vocabulary of the export to SentencePiece.
+sentencepiece.model for both languages. Model and vocabulary are those exports.
 """
 
 import json
@@ -56,15 +55,15 @@ def export(
     with TemporaryDirectory() as temporary:
         folder = Path(temporary) / name
         folder.mkdir()
-        found = ctranslate2.export(run, folder / MODEL, quantization, max_loss=max_loss)
+        result = ctranslate2.export(run, folder / MODEL, quantization, max_loss=max_loss)
         for file in (*NOT_READ, *(file.name for file in (folder / MODEL).glob("tokenizer*.json"))):
             (folder / MODEL / file).unlink()
         (folder / VOCABULARY).write_bytes(vocabulary)
         verify(run, tokenizer, folder / VOCABULARY)
         (folder / METADATA).write_text(json.dumps(_metadata(*languages), indent=1) + "\n", encoding="utf-8")
-        manifest.write(folder / MODEL, "argos", {"sentences": found.sentences})
+        manifest.write(folder / MODEL, "argos", {"sentences": result.sentences})
         files.write(path, lambda partial: _zip(folder, partial))
-    return found
+    return result
 
 
 def refuse(run: Run, path: Path) -> None:

@@ -16,7 +16,7 @@ from multihead.text.tokenizer import UNKNOWN, Tokenizer
 SCRIPT = Path(__file__).with_name("translate_script.py")
 """Copied into each export as translate.py."""
 WORD_MARKS = ("▁", "Ġ")
-"""Beginnings of words in the vocabularies of tokenizers."""
+"""Marks of a word's beginning in vocabularies."""
 
 
 def add_script(
@@ -38,7 +38,7 @@ def add_script(
 
 
 def search_settings(run: Run, target: Tokenizer, limit: int | None) -> dict[str, Any]:
-    """Return the settings of a run's search that a script needs; pieces are named as the tokenizer does."""
+    """Return the settings of a run's search that a script needs; pieces have the tokenizer's names."""
     search = run.recipe.search
     pieces = [target.piece(number) for number in range(target.vocab_size)]
     mark = next((mark for mark in WORD_MARKS if any(piece.startswith(mark) for piece in pieces)), "")

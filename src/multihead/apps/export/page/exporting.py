@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import eq
 from pathlib import Path
 from typing import Any, cast
 
@@ -42,9 +43,9 @@ SCRIPTS = tuple(
 )
 """The script of the page's worker, in order."""
 CHECKED, LONGEST = 64, 60
-"""Sentences that the export compares, and tokens of the longest."""
+"""Number of sentences that the export compares, and their maximum length in tokens."""
 CARRIED = 3
-"""Sentences that the page carries to check itself with."""
+"""Number of sentences with which the page checks itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +75,12 @@ def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | No
 
     Args:
         run: a trained translator.
-        lines: sentences of the source language: examples, and those that the export is verified with.
+        lines: sentences of the source language, for examples and verification.
         exact: weights in float32 instead of int8.
         name: title of the page; None: the run folder's name.
 
     Raises:
-        UserError: the page cannot express the model or its vocabularies; a layer computes something else than
-            its description.
+        UserError: the page cannot express the model or a vocabulary; a layer differs from its description.
     """
     model, place = run.load_model().eval(), str(run.folder)
     source, target = run.tokenizers()
@@ -106,28 +106,29 @@ def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | No
     limit = getattr(model, "limit", None)
     settings = run.recipe.search
     tagged = [] if directions is None else _directions(directions, source)
-    given = [source.encode(line) for line in lines]
+    sentences = [source.encode(line) for line in lines]
     most = LONGEST if limit is None else min(LONGEST, limit - 1)
-    usable = [number for number, ids in enumerate(given) if 0 < len(ids) <= most]
+    usable = [number for number, ids in enumerate(sentences) if 0 < len(ids) <= most]
     first_tags = tagged[0]["tags"] if tagged else []
     limits = LengthLimits(settings.max_extra, settings.max_length, 0, None if limit is None else limit - 1)
-    read = [[*first_tags, *given[number]] for number in usable[:CHECKED]]
+    sources = [[*first_tags, *sentences[number]] for number in usable[:CHECKED]]
     checks: list[dict[str, Any]] = []
     agreement = None
-    if has_native_kernels() and read:
+    if has_native_kernels() and sources:
         reference = PageReference(described, dtype, (target.bos_id, target.eos_id, target.pad_id))
-        written = reference.translate(read, limits)
-        own = _own(model, target, read, limits)
-        agreement = sum(map(_same, written, own)) / len(own)
+        written = reference.translate(sources, limits)
+        expected = _own(model, target, sources, limits)
+        agreement = sum(map(eq, written, expected)) / len(expected)
         checks = [
-            {"source": read[number], "target": written[number]} for number in _spread(len(read), CARRIED)
+            {"source": sources[number], "target": written[number]}
+            for number in _spread(len(sources), CARRIED)
         ]
     facts = {
         "name": name or run.folder.resolve().name,
         "source_language": _language(run, "source"),
         "target_language": _language(run, "target"),
         "directions": tagged,
-        "parameters": sum(each.numel() for each in model.parameters()),
+        "parameters": sum(weight.numel() for weight in model.parameters()),
         "precision": "float32" if exact else "int8",
         "layers": [len(described.encoder.layers), len(described.decoder.layers)],
         "heads": described.encoder.layers[0].self_attention.heads,
@@ -143,7 +144,7 @@ def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | No
         "length_penalty": settings.length_penalty,
         "stop_at_first": settings.stop == "first",
         "replace_unknown": settings.replace_unknown,
-        "examples": [lines[number] for number in _examples(usable, given)],
+        "examples": [lines[number] for number in _examples(usable, sentences)],
         "checks": checks,
     }
     vocabularies = {"source": vocabulary.to_json(source)}
@@ -162,8 +163,8 @@ def _describe(model: torch.nn.Module) -> tuple[EncoderDecoderSpec | None, list[s
 
 def _directions(directions: Directions, source: Tokenizer) -> list[dict[str, Any]]:
     return [
-        {"source": one, "target": other, "tags": [source.symbols[name] for name in tags_of(other)]}
-        for one, other in directions.trained
+        {"source": origin, "target": to, "tags": [source.symbols[name] for name in tags_of(to)]}
+        for origin, to in directions.trained
     ]
 
 
@@ -182,25 +183,21 @@ def _examples(usable: Sequence[int], given: Sequence[Sequence[int]], wanted: int
     return sorted(ranked[:wanted])
 
 
-def _same(one: Sequence[int], other: Sequence[int]) -> bool:
-    return list(one) == list(other)
-
-
 @torch.inference_mode()
 def _own(
     model: torch.nn.Module, target: Tokenizer, sentences: Sequence[Sequence[int]], limits: LengthLimits
 ) -> list[tuple[int, ...]]:
-    """The tokens that greedy search by the model's own steps writes."""
-    found = []
+    """Tokens of the model's own greedy search."""
+    outputs = []
     for ids in sentences:
-        read = Source(torch.tensor([[*ids, target.eos_id]]), torch.tensor([len(ids) + 1]))
+        source = Source(torch.tensor([[*ids, target.eos_id]]), torch.tensor([len(ids) + 1]))
         ((best,),) = greedy(
             cast(Any, model),
-            read,
+            source,
             [[target.bos_id]],
             eos_id=target.eos_id,
             limits=limits,
             constraints=[Banned([target.pad_id, target.bos_id])],
         )
-        found.append(best.tokens)
-    return found
+        outputs.append(best.tokens)
+    return outputs

@@ -43,8 +43,7 @@ def masked_parts(run: Run, examples: Sequence[str] = (), *, exact: bool = False)
         exact: weights in float32 instead of int8.
 
     Raises:
-        UserError: the page cannot express the model or its vocabulary; a layer computes something else than
-            its description.
+        UserError: the page cannot express the model or its vocabulary; a layer differs from its description.
     """
     model, (tokenizer, _) = run.load_model().eval(), run.tokenizers()
     faults = vocabulary.not_expressible(tokenizer)
@@ -87,7 +86,7 @@ def picture_parts(run: Run, *, exact: bool = False) -> PageParts:
         exact: weights in float32 instead of int8.
 
     Raises:
-        UserError: the page cannot express the model; a layer computes something else than its description.
+        UserError: the page cannot express the model; a layer differs from its description.
     """
     model = run.load_model().eval()
     described = _proven(run, model, PictureSpec, [], 0)
@@ -101,7 +100,7 @@ def picture_parts(run: Run, *, exact: bool = False) -> PageParts:
         "channels": described.channels,
         "grid": described.grid,
         "patch": described.patch_size,
-        "first": sum(one.reshape(-1, one.shape[-1]).shape[0] for one in described.first),
+        "first": sum(part.reshape(-1, part.shape[-1]).shape[0] for part in described.first),
         "pooling": described.pooling,
         "classes": list(names),
         "examples": [],
@@ -112,29 +111,29 @@ def picture_parts(run: Run, *, exact: bool = False) -> PageParts:
 
 
 def _proven(run: Run, model: nn.Module, kind: type[S], faults: list[str], vocabulary_size: int) -> S:
-    """Return a model's description, which the page can express and which computes the model's scores."""
-    found: S | None = None
+    """Return a model's description, checked: the page can express it, and it gives the model's scores."""
+    described: S | None = None
     try:
-        found = describe(model, kind)
-        faults += sequence_weights.not_expressible(found)
+        described = describe(model, kind)
+        faults += sequence_weights.not_expressible(described)
     except UndescribedError as error:
         faults.append(str(error))
-    if faults or found is None:
+    if faults or described is None:
         fact = f"a page cannot express this model: {'; '.join(faults)}"
         raise UserError(fact, place=str(run.folder), remedy="Use `multihead inspect`.")
-    refuted = disagreement(model, found, vocabulary_size)
+    refuted = disagreement(model, described, vocabulary_size)
     if refuted is not None:
         fact = f"the page would compute a different model: {refuted}"
         remedy = "Complete the layer's description (ARCHITECTURE.md)."
         raise UserError(fact, place=str(run.folder), remedy=remedy)
-    return found
+    return described
 
 
 def _facts(run: Run, model: nn.Module, described: MaskedSpec | PictureSpec, *, exact: bool) -> dict[str, Any]:
     layers = len(described.stack.layers)
     return {
         "name": run.folder.resolve().name,
-        "parameters": sum(each.numel() for each in model.parameters()),
+        "parameters": sum(weight.numel() for weight in model.parameters()),
         "precision": "float32" if exact else "int8",
         "layers": [layers, layers],
     }
@@ -149,9 +148,9 @@ def _fill(described: MaskedSpec, tokenizer: Tokenizer, text: str, banned: list[i
     mask = mask_id(tokenizer)
     assert mask is not None
     ids[place] = mask
-    read = torch.tensor([tokenizer.bos_id, *ids, tokenizer.eos_id])
+    inputs = torch.tensor([tokenizer.bos_id, *ids, tokenizer.eos_id])
     with torch.inference_mode():
-        logits_V = masked_logits(described, read)[place + 1]
+        logits_V = masked_logits(described, inputs)[place + 1]
         logits_V[banned] = -torch.inf
     return {"ids": ids, "place": place, "expected": int(logits_V.argmax())}
 

@@ -25,7 +25,7 @@ SCRIPTS = tuple(
 )
 """The script of the page's worker, in order."""
 CARRIED = 24
-"""Tokens of the text that the page checks itself with."""
+"""Length of the text with which the page checks itself, in tokens."""
 
 
 def text_parts(run: Run, *, exact: bool = False) -> PageParts:
@@ -36,8 +36,7 @@ def text_parts(run: Run, *, exact: bool = False) -> PageParts:
         exact: weights in float32 instead of int8.
 
     Raises:
-        UserError: the page cannot express the model or its vocabulary; a layer computes something else than
-            its description.
+        UserError: the page cannot express the model or its vocabulary; a layer differs from its description.
     """
     model, (tokenizer, _) = run.load_model().eval(), run.tokenizers()
     described: CausalSpec | None = None
@@ -68,7 +67,7 @@ def text_parts(run: Run, *, exact: bool = False) -> PageParts:
     facts = {
         "kind": "language",
         "name": run.folder.resolve().name,
-        "parameters": sum(each.numel() for each in model.parameters()),
+        "parameters": sum(weight.numel() for weight in model.parameters()),
         "precision": "float32" if exact else "int8",
         "layers": [len(described.stack.layers), len(described.stack.layers)],
         "heads": first.heads,
@@ -94,7 +93,7 @@ def text_parts(run: Run, *, exact: bool = False) -> PageParts:
 
 @torch.inference_mode()
 def _greedy(model: torch.nn.Module, prompt: list[int], banned: list[int], context: int) -> dict[str, Any]:
-    """The most probable tokens after the prompt, by the model's own forward pass."""
+    """The most probable tokens after the prompt, from the model's own forward pass."""
     ids = list(prompt)
     for _ in range(min(CARRIED, context - len(prompt))):
         logits_V = cast(Any, model)(torch.tensor([ids]))[0, -1].float()

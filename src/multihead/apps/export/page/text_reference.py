@@ -1,4 +1,4 @@
-"""A language model computed from its description alone, by the equations: what the page computes."""
+"""A language model computed from its description alone, as the page does."""
 
 import torch
 import torch.nn.functional as F
