@@ -1,4 +1,4 @@
-"""A text file in blocks of equally many lines, each found by its place in the file and checked when read."""
+"""A text file in blocks with equal numbers of lines, each with its offset and checksum."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from multihead.system import disk
 from multihead.text.lines import is_compressed, lines_of
 
 CHUNK = 1 << 22
-"""Bytes read at once while the blocks are found."""
+"""Bytes read at once while searching for blocks."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class TextBlocks:
 
     Attributes:
         bytes: size of the file.
-        sha256: of the whole file.
+        sha256: digest of the whole file.
         lines: number of its lines.
-        block: lines of a block; the last may have fewer.
-        starts: place of the first byte of each block.
-        sums: CRC-32 of the bytes of each block.
+        block: lines in a block; the last may have fewer.
+        starts: offset of each block's first byte.
+        sums: CRC-32 of each block's bytes.
     """
 
     bytes: int
@@ -68,17 +68,17 @@ def find_blocks(path: Path, block: int) -> TextBlocks:
     """Find the blocks of a file in one pass.
 
     Raises:
-        UserError: it cannot be read, or is compressed, so that no block can be read without those before it.
+        UserError: it cannot be read, or is compressed, so that its blocks cannot be read separately.
     """
     starts, sums, lines, crc = [0], [], 0, 0
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     with files.report_disk_errors(path):
         size = disk.regular_size(path)
         if is_compressed(path):
             remedy = "Decompress it first, or translate it as a whole, without --part."
             raise UserError("a compressed file has no parts", place=str(path), remedy=remedy)
         for place, chunk in _chunks(path):
-            found.update(chunk)
+            digest.update(chunk)
             ends = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
             begun = 0
             for end in ends[block - 1 - lines % block :: block].tolist():
@@ -93,7 +93,7 @@ def find_blocks(path: Path, block: int) -> TextBlocks:
     else:
         sums.append(crc)
         lines += last != b"\n"
-    return TextBlocks(size, found.hexdigest(), lines, block, starts, sums)
+    return TextBlocks(size, digest.hexdigest(), lines, block, starts, sums)
 
 
 def _chunks(path: Path) -> Iterator[tuple[int, bytes]]:
