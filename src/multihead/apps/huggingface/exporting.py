@@ -1,4 +1,4 @@
-"""A run as a folder of the transformers library, verified by the import and by the library.
+"""Export of a run as a folder of the transformers library, verified by the import and by the library.
 
 ``config.json``, ``model.safetensors``, ``tokenizer.json`` with its settings, ``generation_config.json``; for
 pictures ``preprocessor_config.json``.
@@ -36,7 +36,7 @@ def export(run: Run, folder: Path) -> str:
         The result of the verification, in words.
 
     Raises:
-        UserError: the format cannot express this model, and every reason; the transformers library is not
+        UserError: the format cannot express this model, with every reason; the transformers library is not
             installed, or computes something else; the folder is not empty.
     """
     refuse_used(folder)
@@ -55,17 +55,17 @@ def export(run: Run, folder: Path) -> str:
     if faults:
         fact = f"{kind.architecture} cannot express this model: {', '.join(faults)}"
         raise UserError(fact, place=place, remedy="Use the run with multihead.")
-    found: list[str] = []
+    results: list[str] = []
 
     def fill(partial: Path) -> None:
         _write(partial, kind, model, settings, run, tokenizers[0] if tokenizers else None)
         same_weights(Folder.open(partial), recipe, model.state_dict(), place)
         result = verify(run, model, partial, kind.architecture)
-        found.append(result)
+        results.append(result)
         manifest.write(partial, TARGET, {"architecture": kind.architecture, "verified": result})
 
     write_folder(folder, fill)
-    return found[0]
+    return results[0]
 
 
 def _write(

@@ -1,4 +1,4 @@
-"""The vanishing gradient: what the last output learns about the first input, by their distance.
+"""The vanishing gradient: the last output's gradient with respect to the first input, by their distance.
 
 A layer reads a symbol, then n - 1 noise symbols, and must name the first at the end (the memory task of
 Hochreiter and Schmidhuber 1997, sec. 5.2, with noise). Measured before and after training: the norm of the
@@ -26,7 +26,7 @@ from multihead.nn.parts.recurrent import RecurrentStack
 from multihead.system import randomness
 
 SYMBOLS, NOISE = 8, 8
-"""Number of symbols to remember, and of those to ignore."""
+"""Number of symbols to remember, and of noise symbols."""
 BATCH, MEASURED = 64, 256
 """Sequences in an update, and in a measurement."""
 RATE, CLIP = 2e-3, 1.0
@@ -96,10 +96,10 @@ class Curve:
 
     Attributes:
         layer: its name.
-        seed: of its weights and data.
-        untrained: gradient norm at initialisation, relative to that at the first distance.
-        trained: likewise after training.
-        right: fraction of answers that are right after training.
+        seed: seed of its weights and data.
+        untrained: gradient norm at initialisation, relative to the first distance.
+        trained: the same after training.
+        right: fraction of right answers after training.
     """
 
     layer: str
@@ -130,17 +130,17 @@ def measure(name: str, seed: int, distances: Sequence[int], *, d: int, updates: 
     """Train one layer on sequences of all lengths up to the greatest distance, and measure it.
 
     Args:
-        name: of the layer.
-        seed: of weights and data.
-        distances: in steps, ascending.
+        name: name of the layer.
+        seed: seed of weights and data.
+        distances: distances in steps, ascending.
         d: the width.
         updates: number of updates.
     """
 
     def measured(moment: int) -> tuple[list[float], list[float]]:
         with randomness.at(seed, moment):
-            found = [gradient(model, distance) for distance in distances]
-        return [slope for slope, _ in found], [right for _, right in found]
+            pairs = [gradient(model, distance) for distance in distances]
+        return [slope for slope, _ in pairs], [right for _, right in pairs]
 
     with randomness.at(seed):
         model = SymbolModel(LAYERS[name](d), d)
