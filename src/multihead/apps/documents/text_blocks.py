@@ -1,10 +1,8 @@
 """A text file in blocks with equal numbers of lines, each with its offset and checksum."""
 
 import hashlib
-import json
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +18,7 @@ CHUNK = 1 << 22
 """Bytes read at once while searching for blocks."""
 
 
-@dataclass(frozen=True)
-class TextBlocks:
+class TextBlocks(BaseModel):
     """The blocks of a text file.
 
     Attributes:
@@ -32,6 +29,8 @@ class TextBlocks:
         starts: offset of each block's first byte.
         sums: CRC-32 of each block's bytes.
     """
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
     bytes: int
     sha256: str
@@ -93,7 +92,8 @@ def find_blocks(path: Path, block: int) -> TextBlocks:
     else:
         sums.append(crc)
         lines += last != b"\n"
-    return TextBlocks(size, digest.hexdigest(), lines, block, starts, sums)
+    sha256 = digest.hexdigest()
+    return TextBlocks(bytes=size, sha256=sha256, lines=lines, block=block, starts=starts, sums=sums)
 
 
 def _chunks(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -104,28 +104,12 @@ def _chunks(path: Path) -> Iterator[tuple[int, bytes]]:
             place += len(chunk)
 
 
-class _Saved(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-    bytes: int
-    sha256: str
-    lines: int
-    block: int
-    starts: list[int]
-    sums: list[int]
-
-
-def to_json(blocks: TextBlocks) -> dict[str, Any]:
-    """Return the blocks as a JSON object."""
-    return asdict(blocks)
-
-
 def from_json(saved: Mapping[str, Any], place: Path) -> TextBlocks:
-    """Return the blocks from the JSON object of :func:`to_json`. Raises ``UserError`` if it is damaged."""
+    """Return the blocks from their JSON object. Raises ``UserError`` if it is damaged."""
     try:
-        blocks = TextBlocks(**_Saved.model_validate(saved).model_dump())
-    except (ValidationError, json.JSONDecodeError):
-        blocks = TextBlocks(-1, "", 0, 1, [], [])
+        blocks = TextBlocks.model_validate(saved)
+    except ValidationError:
+        blocks = TextBlocks(bytes=-1, sha256="", lines=0, block=1, starts=[], sums=[])
     rising = [*blocks.starts, blocks.bytes]
     count = -(-blocks.lines // max(1, blocks.block))
     fits = (

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from multihead.apps.documents.text_blocks import TextBlocks, find_blocks, from_json, to_json
+from multihead.apps.documents.text_blocks import TextBlocks, find_blocks, from_json
 from multihead.errors import UserError
 from multihead.run import files
 from multihead.system import disk
@@ -65,7 +65,7 @@ class SharedTranslation:
                 fact, remedy = f"no {MANIFEST} beside its blocks", "Name a new output folder."
                 raise UserError(fact, place=str(self.folder), remedy=remedy)
             blocks = find_blocks(self.path, block)
-            content = {"format": FORMAT, "facts": facts, "input": to_json(blocks)}
+            content = {"format": FORMAT, "facts": facts, "input": blocks.model_dump()}
             files.write_text(place, json.dumps(content) + "\n")
             return blocks
         blocks = self._known(place, facts)

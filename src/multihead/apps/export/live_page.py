@@ -70,9 +70,10 @@ class LivePage:
             names = ["./", "index.html", "manifest.webmanifest", *(f"icon-{width}.png" for width in ICONS)]
             worker = Template(asset(PARTS / "service-worker.js"))
             filled = worker.substitute(version=version, names=json.dumps(names))
+            web_manifest = json.dumps(self._manifest(), ensure_ascii=False, indent=1) + "\n"
             for name, content in {
                 "index.html": html.encode(),
-                "manifest.webmanifest": _as_json(self._manifest()),
+                "manifest.webmanifest": web_manifest.encode(),
                 "service-worker.js": (filled + "\n").encode(),
                 **{f"icon-{width}.png": icon(width) for width in ICONS},
             }.items():
@@ -195,7 +196,3 @@ def icon(width: int) -> bytes:
     file = io.BytesIO()
     image.resize((width, width), Image.Resampling.LANCZOS).save(file, "PNG", optimize=True)
     return file.getvalue()
-
-
-def _as_json(content: Any) -> bytes:
-    return (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()

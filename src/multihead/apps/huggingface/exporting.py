@@ -95,8 +95,7 @@ def _write(
         ends = {"bos_token_id": symbols["bos"], "eos_token_id": symbols["eos"]}
         _json(folder / "generation_config.json", ends)
     elif run.recipe.kind == "vit":
-        side, channels = settings.picture_size, settings.channels
-        normalised = {"image_mean": [0.5] * channels, "image_std": [0.5] * channels}
+        side, half = settings.picture_size, [0.5] * settings.channels
         _json(
             folder / "preprocessor_config.json",
             {
@@ -106,7 +105,8 @@ def _write(
                 "do_rescale": True,
                 "rescale_factor": 1 / 255,
                 "do_normalize": True,
-                **normalised,
+                "image_mean": half,
+                "image_std": half,
             },
         )
 

@@ -56,14 +56,17 @@ def import_folder(path: Path, run_folder: Path) -> Imported:
     try:
         paths = _weight_files(folder)
         settings = kind.settings(folder)
-        theirs = _weights(paths)
+        theirs = {name: weight for file in paths for name, weight in tensors.load(file)[0].items()}
         ours: dict[str, Tensor] = kind.weights(theirs, folder)
     except KeyError as error:
         fact = f"{error} is missing, which every {folder.config['model_type']} model has"
         raise UserError(fact, place=str(path), remedy="Save the complete model again.") from None
     except MALFORMED as error:
         raise _malformed(folder, error) from error
-    tokenizers = _tokenizers(kind, folder)
+    try:
+        tokenizers: Sequence[Tokenizer] = kind.tokenizers(folder)
+    except MALFORMED as error:
+        raise _malformed(folder, error) from error
     name = path.resolve().name.lstrip(".") or "imported"
     recipe = recipes.from_toml("", overrides={"name": name, "model.kind": kind.KIND, **settings})
     _check_vocabularies(tokenizers, recipe, path)
@@ -91,14 +94,6 @@ def _kind(folder: Folder) -> ModuleType:
     return importlib.import_module(f"{foreign.__name__}.{name}")
 
 
-def _tokenizers(kind: ModuleType, folder: Folder) -> Sequence[Tokenizer]:
-    try:
-        tokenizers: Sequence[Tokenizer] = kind.tokenizers(folder)
-    except MALFORMED as error:
-        raise _malformed(folder, error) from error
-    return tokenizers
-
-
 def _malformed(folder: Folder, error: Exception) -> UserError:
     reason = " ".join(str(error).split()) or type(error).__name__
     fact = f"not a {folder.config['model_type']} model in the format of the transformers library ({reason})"
@@ -124,13 +119,6 @@ def _weight_files(folder: Folder) -> list[Path]:
             remedy=f"If you trust it, convert it: {convert}.",
         )
     raise UserError(f"there is no {WEIGHTS}", place=str(folder.path))
-
-
-def _weights(paths: list[Path]) -> dict[str, Tensor]:
-    weights: dict[str, Tensor] = {}
-    for path in paths:
-        weights |= tensors.load(path)[0]
-    return weights
 
 
 def _check_vocabularies(tokenizers: Sequence[Tokenizer], recipe: Recipe[Settings], folder: Path) -> None:

@@ -39,13 +39,12 @@ def _renamed_back(
     ours: Weights, parts: Mapping[str, str], *, here: str = "", there: str = ""
 ) -> dict[str, Tensor]:
     """Return matrix and bias of modules by their names; see ``foreign._parts.renamed``."""
-    theirs = {}
-    for our, their in parts.items():
-        for kind in KINDS:
-            weight = ours.get(f"{here}{our}.{kind}")
-            if weight is not None:
-                theirs[f"{there}{their}.{kind}"] = weight
-    return theirs
+    return {
+        f"{there}{their}.{kind}": ours[f"{here}{our}.{kind}"]
+        for our, their in parts.items()
+        for kind in KINDS
+        if f"{here}{our}.{kind}" in ours
+    }
 
 
 def _marian_faults(s: Any) -> Iterator[str]:

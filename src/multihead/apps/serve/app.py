@@ -84,7 +84,7 @@ def application(
     async def health(request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
-    async def exposed(request: Request) -> Response:
+    async def expose(request: Request) -> Response:
         handling.authorise(request)
         return Response(metrics.text(), media_type=metrics.content_type)
 
@@ -96,7 +96,7 @@ def application(
         *LibreTranslate(handling, translate_document).routes,
         *DeepL(handling).routes,
         Route("/health", health, methods=["GET"]),
-        Route("/metrics", exposed, methods=["GET"]),
+        Route("/metrics", expose, methods=["GET"]),
         Route("/openapi.json", openapi, methods=["GET"]),
     ]
     middleware = [

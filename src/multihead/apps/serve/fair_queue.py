@@ -168,13 +168,8 @@ class FairQueue:
         if alone:
             counts = {jobs[0]: jobs[0].left}
         else:
-            counts = self._shared_among(
-                [
-                    matching
-                    for waiting in self._clients.values()
-                    if (matching := deque(job for job in waiting if job.work.shares(first)))
-                ]
-            )
+            lanes = [deque(job for job in of if job.work.shares(first)) for of in self._clients.values()]
+            counts = self._shared_among([lane for lane in lanes if lane])
         batch = [(job, job.position, count) for job, count in counts.items()]
         for job, _, count in batch:
             job.position += count

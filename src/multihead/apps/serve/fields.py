@@ -105,7 +105,7 @@ def _group(pairs: list[tuple[str, str]]) -> dict[str, object]:
 async def _multipart(request: Request, max_bytes: int) -> tuple[dict[str, object], dict[str, Upload]]:
     size = 0
 
-    async def bounded() -> Message:
+    async def receive() -> Message:
         nonlocal size
         message = await request.receive()
         size += len(message.get("body", b""))
@@ -116,7 +116,7 @@ async def _multipart(request: Request, max_bytes: int) -> tuple[dict[str, object
     pairs: list[tuple[str, str]] = []
     files: dict[str, Upload] = {}
     try:
-        async with Request(request.scope, bounded).form(
+        async with Request(request.scope, receive).form(
             max_files=1, max_fields=MAX_FIELDS, max_part_size=max_bytes
         ) as form:
             for name, value in form.multi_items():

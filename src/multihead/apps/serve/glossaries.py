@@ -48,7 +48,12 @@ class Made:
     @cached_property
     def glossary(self) -> Glossary:
         """The terms. Raises ``UserError`` for contradictions."""
-        return Glossary(_terms(self.entries))
+        return Glossary(
+            [
+                Term(source, target, (source,), (target,), "smart", "", f"entry {number}")
+                for number, (source, target) in enumerate(self.entries, start=1)
+            ]
+        )
 
 
 class Glossaries:
@@ -160,13 +165,6 @@ def entries_of(text: str, format: str) -> list[tuple[str, str]]:
 def as_tsv(entries: Iterable[tuple[str, str]]) -> str:
     """Return entries as DeepL does: source, tab, target."""
     return "\n".join("\t".join(pair) for pair in entries)
-
-
-def _terms(entries: Iterable[tuple[str, str]]) -> list[Term]:
-    return [
-        Term(source, target, (source,), (target,), "smart", "", f"entry {number}")
-        for number, (source, target) in enumerate(entries, start=1)
-    ]
 
 
 def _read(path: Path) -> Made:

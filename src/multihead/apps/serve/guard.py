@@ -101,7 +101,7 @@ class Guard:
         status = LEFT
         began = time.perf_counter()
 
-        async def sent(message: Message) -> None:
+        async def forward(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -111,14 +111,14 @@ class Guard:
             try:
                 self._check(scope, address)
             except RefusedError as error:
-                await _refuse(error, sent)
+                await _refuse(error, forward)
                 return
-            await self._app(scope, receive, sent)
+            await self._app(scope, receive, forward)
         except Exception as error:  # a bug: its message may have texts, its place has none
             notes["error"] = _place(error)
             logging.getLogger(__name__).error("internal error: %s", notes["error"])
             if status == LEFT:
-                await _refuse(RefusedError(500, "internal error"), sent)
+                await _refuse(RefusedError(500, "internal error"), forward)
         finally:
             seconds = time.perf_counter() - began
             route = self._route(scope["path"])

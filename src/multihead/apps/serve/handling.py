@@ -122,10 +122,9 @@ class Handling:
 
 def document_path(name: str) -> Path:
     """Return a harmless file name with the ending of an uploaded one."""
-    ending = Path(name.replace("\\", "/")).suffix.lower()
-    stem = Path(name.replace("\\", "/")).stem
-    safe_stem = "".join(char for char in stem if char.isalnum() or char in "-_ .")[:80].strip(" .")
-    return Path((safe_stem or "document") + ending)
+    path = Path(name.replace("\\", "/"))
+    stem = "".join(char for char in path.stem if char.isalnum() or char in "-_ .")[:80].strip(" .")
+    return Path((stem or "document") + path.suffix.lower())
 
 
 async def while_connected(request: Request, answer: Coroutine[Any, Any, T]) -> T:

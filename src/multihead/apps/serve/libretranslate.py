@@ -151,12 +151,12 @@ class LibreTranslate:
         handling.spend(request, direction, len(upload.content))
         translate = self._translate_document
 
-        def translated(ticket: Ticket) -> tuple[bytes, list[str]]:
+        def compute(ticket: Ticket) -> tuple[bytes, list[str]]:
             return translate(for_request(direction, ticket), direction, path.name, upload.content)
 
         try:
             content, cautions = await while_connected(
-                request, self._service.run(translated, request.state.client)
+                request, self._service.run(compute, request.state.client)
             )
         except UserError as error:  # caused by the document
             raise RefusedError(400, str(error)) from None

@@ -105,10 +105,10 @@ class PageRoutes:
         text, translation = (self._sentence(fields.values, name) for name in ("q", "translation"))
         direction = self._direction(fields.values, text)
 
-        def computed(ticket: Ticket) -> Any:
+        def compute(ticket: Ticket) -> Any:
             return _words().words_of(for_request(direction, ticket).translator, text, translation)
 
-        alignment = await while_connected(request, self._service.run(computed, request.state.client))
+        alignment = await while_connected(request, self._service.run(compute, request.state.client))
         return JSONResponse(
             {
                 "source": alignment.source,
@@ -128,11 +128,11 @@ class PageRoutes:
         direction = self._direction(fields.values, text)
         handling.spend(request, direction, len(text))
 
-        def computed(ticket: Ticket) -> Any:
+        def compute(ticket: Ticket) -> Any:
             translator = for_request(direction, ticket).translator
             return _words().choices(translator, text, prefix.rstrip(), direction.settings)
 
-        translations = await while_connected(request, self._service.run(computed, request.state.client))
+        translations = await while_connected(request, self._service.run(compute, request.state.client))
         return JSONResponse(
             [{"text": translation, "probability": round(chance, 4)} for translation, chance in translations]
         )

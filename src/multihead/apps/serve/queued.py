@@ -137,7 +137,7 @@ class QueuedTranslator(LineTranslator):
         # In this request's thread, so that no other request waits for it.
         plain.prepare(search, begun=any(prefixes or ()), phrases=any(phrases or ()))
 
-        def translated(
+        def translate_batch(
             batch: Sequence[str], settings: SearchSettings, forced: Sequence[Forced] | None
         ) -> list[Translation]:
             begun, contained = zip(*forced, strict=True) if forced else (None, None)
@@ -146,7 +146,7 @@ class QueuedTranslator(LineTranslator):
             )
 
         work = Work(
-            translated,
+            translate_batch,
             lines,
             search,
             self.ticket.client,

@@ -172,7 +172,7 @@ class Service:
         """
         return await self.run(lambda ticket: _translate(texts, direction, options, ticket), client)
 
-    async def run(self, computed: Callable[[Ticket], T], client: str = "", seconds: float | None = None) -> T:
+    async def run(self, compute: Callable[[Ticket], T], client: str = "", seconds: float | None = None) -> T:
         """Run a function in a thread; cancelling this call gives up its ticket.
 
         Raises:
@@ -181,7 +181,7 @@ class Service:
         ticket = Ticket(client, self.seconds if seconds is None else seconds)
         loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._threads, computed, ticket)
+            return await loop.run_in_executor(self._threads, compute, ticket)
         except BusyError:
             raise RefusedError(503, "the queue is full; try again in a moment", retry=1) from None
         except DeadlineError:

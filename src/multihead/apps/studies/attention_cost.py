@@ -79,7 +79,8 @@ def measure(kind: str, n: int, least: float = LEAST_SECONDS) -> Point:
     torch.manual_seed(1)
     torch.set_num_threads(1)
     needed = SQUARES * HEADS * n * n * 4
-    if kind == "full (matmul, softmax)" and needed > 0.8 * _free_bytes():
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if kind == "full (matmul, softmax)" and needed > 0.8 * free:
         return {"skipped": f"needs {needed / 2**30:.0f} GiB"}
     _pass(kind, SHORT)()  # excludes what libraries load on first use
     before = _reset_peak()
@@ -104,10 +105,6 @@ def _pass(kind: str, n: int) -> Callable[[], float]:
         return time.perf_counter() - began
 
     return once
-
-
-def _free_bytes() -> int:
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _reset_peak() -> int:

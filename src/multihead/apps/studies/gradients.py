@@ -137,14 +137,14 @@ def measure(name: str, seed: int, distances: Sequence[int], *, d: int, updates: 
         updates: number of updates.
     """
 
-    def measured(moment: int) -> tuple[list[float], list[float]]:
+    def measure_at(moment: int) -> tuple[list[float], list[float]]:
         with randomness.at(seed, moment):
             pairs = [gradient(model, distance) for distance in distances]
         return [slope for slope, _ in pairs], [right for _, right in pairs]
 
     with randomness.at(seed):
         model = SymbolModel(LAYERS[name](d), d)
-    untrained, _ = measured(0)
+    untrained, _ = measure_at(0)
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
     for update in range(1, updates + 1):
         with randomness.at(seed, update):
@@ -154,7 +154,7 @@ def measure(name: str, seed: int, distances: Sequence[int], *, d: int, updates: 
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         optimizer.step()
-    trained, right = measured(updates + 1)
+    trained, right = measure_at(updates + 1)
     return Curve(name, seed, _relative(untrained), _relative(trained), tuple(right))
 
 

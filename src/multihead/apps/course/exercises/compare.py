@@ -16,11 +16,8 @@ TOLERANCE = 1e-4
 def compare(answer: object, expected: Tensor, inputs: str) -> str | None:
     """Describe the difference between a reader's answer and the package's; None: they agree."""
     if not isinstance(answer, Tensor):
-        return (
-            "nothing is returned yet"
-            if answer in (None, ...)
-            else f"it returns {type(answer).__name__}, not a tensor"
-        )
+        kind = f"it returns {type(answer).__name__}, not a tensor"
+        return "nothing is returned yet" if answer in (None, ...) else kind
     if answer.shape != expected.shape:
         return f"{inputs}: the shape is {tuple(answer.shape)}, not {tuple(expected.shape)}"
     if answer.dtype == torch.bool or expected.dtype == torch.bool:

@@ -20,11 +20,8 @@ def _merge(function: Function) -> str | None:
     if answer != expected:
         return f"'n e w e s t e s t' with ('e', 's') becomes {answer!r}, not {expected!r}"
     answer = function("be e s e e s", ("e", "e"))
-    return (
-        None
-        if answer == "be e s ee s"
-        else f"'be e s e e s' with ('e', 'e') becomes {answer!r}: only whole pieces"
-    )
+    fault = f"'be e s e e s' with ('e', 'e') becomes {answer!r}: only whole pieces"
+    return None if answer == "be e s ee s" else fault
 
 
 def _lookup(function: Function) -> str | None:
@@ -63,9 +60,8 @@ def _clip(function: Function) -> str | None:
         expected = min(1.0, most / norm)
         for parameter in parameters:
             assert parameter.grad is not None
-            if (
-                fault := compare(parameter.grad, torch.full_like(parameter, expected), f"limit {most}")
-            ) is not None:
+            fault = compare(parameter.grad, torch.full_like(parameter, expected), f"limit {most}")
+            if fault is not None:
                 return fault
     return None
 

@@ -75,10 +75,8 @@ def _beam_step(function: Function) -> str | None:
 
 def _length_penalty(function: Function) -> str | None:
     for log_probability, length, alpha in ((-3.0, 7, 0.6), (-3.0, 1, 0.6), (-4.0, 13, 0.0)):
-        answer, expected = (
-            function(log_probability, length, alpha),
-            log_probability / ((5 + length) / 6) ** alpha,
-        )
+        answer = function(log_probability, length, alpha)
+        expected = log_probability / ((5 + length) / 6) ** alpha
         if not isinstance(answer, float | int) or abs(answer - expected) > TOLERANCE:
             arguments = f"log-probability {log_probability}, {length} tokens, alpha {alpha}"
             return f"{arguments}: {answer}, not {expected:.3f}"

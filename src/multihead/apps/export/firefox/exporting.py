@@ -12,7 +12,7 @@ from multihead.apps.export import manifest
 from multihead.apps.export.firefox import binary
 from multihead.apps.export.firefox.expressible import not_expressible
 from multihead.apps.export.firefox.parameters import FirefoxVocabulary, parameters, settings
-from multihead.apps.export.firefox.quantisation import Int8, activations, quantise
+from multihead.apps.export.firefox.quantisation import activations, quantise
 from multihead.apps.export.firefox.reference import EOS, FirefoxReference, longest_output
 from multihead.apps.export.folder import refuse_used, write_folder
 from multihead.batch import Source
@@ -117,7 +117,14 @@ def export(run: Run, folder: Path, lines: Sequence[str]) -> VerificationReport:
     int8 = quantise(floats, activations(reference, exported, longest))
     rounded = FirefoxReference(int8.items, layers, reference.heads)
     eight = [rounded.greedy(*inputs) for inputs in zip(exported, longest, strict=True)]
-    report = _report(difference, expected, plain, eight, int8)
+    report = VerificationReport(
+        sentences=len(expected),
+        float_agreement=_agreement(expected, plain),
+        int8_agreement=_agreement(plain, eight),
+        largest_difference=difference,
+        limits=dict(int8.limits),
+        saturated=dict(int8.saturated),
+    )
     yml = settings(described, len(vocabulary.order))
 
     def fill(partial: Path) -> None:
@@ -221,22 +228,5 @@ def _own(
     return outputs
 
 
-def _report(
-    difference: float,
-    own: Sequence[Sequence[int]],
-    plain: Sequence[Sequence[int]],
-    eight: Sequence[Sequence[int]],
-    int8: Int8,
-) -> VerificationReport:
-    def agreement(one: Sequence[Sequence[int]], other: Sequence[Sequence[int]]) -> float:
-        equal = sum(list(a) == list(b) for a, b in zip(one, other, strict=True))
-        return equal / len(one)
-
-    return VerificationReport(
-        sentences=len(own),
-        float_agreement=agreement(own, plain),
-        int8_agreement=agreement(plain, eight),
-        largest_difference=difference,
-        limits=dict(int8.limits),
-        saturated=dict(int8.saturated),
-    )
+def _agreement(ours: Sequence[Sequence[int]], theirs: Sequence[Sequence[int]]) -> float:
+    return sum(list(a) == list(b) for a, b in zip(ours, theirs, strict=True)) / len(ours)

@@ -73,7 +73,7 @@ def masked_parts(run: Run, examples: Sequence[str] = (), *, exact: bool = False)
     }
     if exact:
         facts["checks"] = [_fill(described, tokenizer, text, facts["banned"]) for text in offered[:3]]
-    packed = sequence_weights.to_bytes(described, _dtype(exact))
+    packed = sequence_weights.to_bytes(described, torch.float32 if exact else torch.int8)
     vocabularies = {"source": vocabulary.to_json(tokenizer)}
     return PageParts(ENGINE.read_bytes(), packed, vocabularies, facts, MASKED, None)
 
@@ -90,7 +90,8 @@ def picture_parts(run: Run, *, exact: bool = False) -> PageParts:
     """
     model = run.load_model().eval()
     described = _proven(run, model, PictureSpec, [], 0)
-    names = getattr(run.recipe.model, "class_names", None) or [str(n) for n in range(_outputs(described))]
+    numbers = map(str, range(len(described.classifier.weight)))
+    names = getattr(run.recipe.model, "class_names", None) or numbers
     pixels_Chw = example_picture(described)
     expected = int(picture_logits(described, pixels_Chw / 255).argmax())
     facts = {
@@ -106,7 +107,7 @@ def picture_parts(run: Run, *, exact: bool = False) -> PageParts:
         "examples": [],
         "checks": [{"expected": expected}] if exact else [],
     }
-    packed = sequence_weights.to_bytes(described, _dtype(exact))
+    packed = sequence_weights.to_bytes(described, torch.float32 if exact else torch.int8)
     return PageParts(ENGINE.read_bytes(), packed, {}, facts, PICTURE, None)
 
 
@@ -153,11 +154,3 @@ def _fill(described: MaskedSpec, tokenizer: Tokenizer, text: str, banned: list[i
         logits_V = masked_logits(described, inputs)[place + 1]
         logits_V[banned] = -torch.inf
     return {"ids": ids, "place": place, "expected": int(logits_V.argmax())}
-
-
-def _outputs(described: PictureSpec) -> int:
-    return len(described.classifier.weight)
-
-
-def _dtype(exact: bool) -> torch.dtype:
-    return torch.float32 if exact else torch.int8
