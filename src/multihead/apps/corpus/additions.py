@@ -80,21 +80,21 @@ def way(data: DataSettings, *, back: bool) -> dict[str, object]:
     return {"data.source_language": languages[0], "data.target_language": languages[1]}
 
 
-def without_files(given: Mapping[str, object]) -> dict[str, object]:
-    """Return settings except test sets and those that a plain copy of the corpus replaces."""
+def without_files(settings: Mapping[str, object]) -> dict[str, object]:
+    """Return settings without test sets and files, which a plain copy of the corpus replaces."""
     gone = (*OWN, "data.tests", "data.source_field", "data.target_field", "data.synthetic")
-    return {key: value for key, value in given.items() if not key.startswith(gone)}
+    return {key: value for key, value in settings.items() if not key.startswith(gone)}
 
 
 def train_part(
     name: str | None,
     corpus: Corpus,
-    given: Mapping[str, object],
+    overrides: Mapping[str, object],
     folder: Path,
     display: ProgressDisplay,
 ) -> Outcome:
     """Train or resume a model that is part of a larger training."""
-    recipe = resolve_recipe(name, corpus, given, run=folder, init=None)
+    recipe = resolve_recipe(name, corpus, overrides, run=folder, init=None)
     for line in reasons(recipe):
         display.console.print(line)
     return train(recipe, folder, display)
@@ -103,7 +103,7 @@ def train_part(
 def from_mono(
     name: str | None,
     corpus: Corpus,
-    given: Mapping[str, object],
+    overrides: Mapping[str, object],
     mono: Sequence[str],
     run: Path | None,
     display: ProgressDisplay,
@@ -115,7 +115,7 @@ def from_mono(
     Args:
         name: the recipe, see ``resolve_recipe``.
         corpus: the named files.
-        given: settings by dotted key.
+        overrides: settings by dotted key.
         mono: text in the target language.
         run: the run folder of the training.
         display: shows the progress of all parts.
@@ -126,12 +126,12 @@ def from_mono(
     Raises:
         UserError: see ``resolve_recipe``, ``train`` and ``synthesise``.
     """
-    recipe = resolve_recipe(name, corpus, given, run=None, init=None)
+    recipe = resolve_recipe(name, corpus, overrides, run=None, init=None)
     if recipe.task != "translation":
         raise UserError("only a translator learns from a text alone", place="--mono", remedy="Leave it out.")
     parts = Path(f"{run or default_folder(recipe)}{PARTS}")
     plain = plain_copy(recipe.data, parts / CORPUS)
-    settings = {**without_files(given), **way(recipe.data, back=True)}
+    settings = {**without_files(overrides), **way(recipe.data, back=True)}
     display.console.print(f"1 of 3: a translator back, {parts / BACK}")
     if train_part(name, reverse_direction(plain), settings, parts / BACK, display).status == "interrupted":
         return None

@@ -120,19 +120,19 @@ def _join(segments: Sequence[Segment]) -> Markup:
 
 
 def _finish(
-    found: DocumentAlignment, languages: tuple[str | None, str | None], *, sentences: bool
+    alignment: DocumentAlignment, languages: tuple[str | None, str | None], *, sentences: bool
 ) -> DocumentAlignment:
     """Split into sentences on request, and leave out pairs with equal sides."""
-    codes = [code or named or "" for code, named in zip(languages, found.languages, strict=True)]
-    pairs = found.pairs
+    codes = [code or named or "" for code, named in zip(languages, alignment.languages, strict=True)]
+    pairs = alignment.pairs
     if sentences:
-        pairs = [part for pair in pairs for part in _sentences(pair, codes, found)]
-    found.pairs = [pair for pair in pairs if pair.source.text.split() != pair.target.text.split()]
-    found.same = len(pairs) - len(found.pairs)
-    return found
+        pairs = [part for pair in pairs for part in _sentences(pair, codes, alignment)]
+    alignment.pairs = [pair for pair in pairs if pair.source.text.split() != pair.target.text.split()]
+    alignment.same = len(pairs) - len(alignment.pairs)
+    return alignment
 
 
-def _sentences(pair: PassagePair, codes: Sequence[str], found: DocumentAlignment) -> Iterator[PassagePair]:
+def _sentences(pair: PassagePair, codes: Sequence[str], result: DocumentAlignment) -> Iterator[PassagePair]:
     sides = [
         split(text, code).sentences
         for text, code in zip((pair.source.text, pair.target.text), codes, strict=True)
@@ -145,4 +145,4 @@ def _sentences(pair: PassagePair, codes: Sequence[str], found: DocumentAlignment
         if all(texts):
             yield PassagePair(Markup.of(texts[0]), Markup.of(texts[1]), pair.place)
         else:
-            found.alone.append((pair.place, "".join(texts)))
+            result.alone.append((pair.place, "".join(texts)))

@@ -201,7 +201,7 @@ def _nearest(candidates: Sequence[str], reference: str | None) -> str:
     return candidates[scores.index(max(scores))]
 
 
-def student_recipe(name: str, teacher: Run, folder: Path, given: Mapping[str, object]) -> Recipe[Settings]:
+def student_recipe(name: str, teacher: Run, folder: Path, values: Mapping[str, object]) -> Recipe[Settings]:
     """Return the recipe that trains a student on a folder of lessons.
 
     Validation and test sets are the teacher's.
@@ -210,7 +210,7 @@ def student_recipe(name: str, teacher: Run, folder: Path, given: Mapping[str, ob
         name: one of ``STUDENTS``, a recipe or a file.
         teacher: the first teacher.
         folder: see :func:`distill`.
-        given: settings by dotted key.
+        values: settings by dotted key.
     """
     data = teacher.recipe.data
     base = Path(data.dir)
@@ -226,5 +226,6 @@ def student_recipe(name: str, teacher: Run, folder: Path, given: Mapping[str, ob
         **{f"data.{key}": getattr(data, key) for key in ("source_language", "target_language", "lowercase")},
         "data.drop_identical": False,
     }
-    recipe = recipes.load(f"student-{name}" if name in STUDENTS else name, {**overrides, **given}, own=True)
+    base_recipe = f"student-{name}" if name in STUDENTS else name
+    recipe = recipes.load(base_recipe, {**overrides, **values}, own=True)
     return replace(recipe, name=f"{recipe.name}-of-{teacher.recipe.name}")

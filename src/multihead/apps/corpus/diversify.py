@@ -126,8 +126,8 @@ def _stages(request: DiversificationRequest) -> list[Stage]:
     stages: list[Stage] = [("the corpus", _copy)]
     for back, count in ((False, request.forward), (True, request.backward)):
         for number in range(count):
-            way_of = "backward" if back else "forward"
-            stages.append((f"{way_of} teacher {number + 1}", partial(_teach, number=number, back=back)))
+            name = f"{'backward' if back else 'forward'} teacher {number + 1}"
+            stages.append((name, partial(_teach, number=number, back=back)))
     for number, (name, _, _) in enumerate(_translations(request)):
         stages.append((f"translation {name}", partial(_translate, number=number)))
     return [*stages, ("the student", _study)]
@@ -149,7 +149,7 @@ def _check_plan(request: DiversificationRequest, recipe: Recipe[Settings]) -> No
     if path.exists() and disk.content(path).decode("utf-8", "replace") != text:
         fact = "this folder was begun with another corpus, recipe or other settings"
         raise UserError(
-            fact, place=str(path), remedy="Give the same ones to resume, or another --run folder."
+            fact, place=str(path), remedy="Give the same to resume, or name another --run folder."
         )
     files.write_text(path, text)
 

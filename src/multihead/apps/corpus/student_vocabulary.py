@@ -17,15 +17,15 @@ MULTIPLE = 8
 """Firefox's engine requires a vocabulary size that is a multiple of this."""
 
 
-def fit_vocabulary(recipe: Recipe[Settings], given: Mapping[str, object]) -> Recipe[Settings]:
+def fit_vocabulary(recipe: Recipe[Settings], settings: Mapping[str, object]) -> Recipe[Settings]:
     """Return the recipe with a vocabulary that its data supports, and the reason for a smaller one.
 
     Args:
         recipe: a student's, whose training data exists.
-        given: settings by dotted key; a vocabulary size among them is kept.
+        settings: settings by dotted key; a vocabulary size among them is kept.
     """
     tokenizer, data = recipe.tokenizer, recipe.data
-    fixed = KEY in given or tokenizer.file
+    fixed = KEY in settings or tokenizer.file
     if fixed or tokenizer.kind not in ("bpe", "unigram") or not tokenizer.joint:
         return recipe
     pairs = islice(read_pairs(data, data.source, data.target), ENOUGH)

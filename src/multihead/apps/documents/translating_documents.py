@@ -43,7 +43,7 @@ class DocumentRequest:
 
     Attributes:
         path: the document.
-        output: the file to write, of the same format.
+        output: the file to write, in the same format.
         search: search settings.
         memory: a TMX, XLIFF or PO file.
         glossary: a glossary.
@@ -253,23 +253,23 @@ def _chunks(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
         yield chunk
 
 
-def _record(segment: Segment, found: TextTranslation) -> dict[str, Any]:
+def _record(segment: Segment, translation: TextTranslation) -> dict[str, Any]:
     """Return a translated segment as a line of the journal."""
-    warnings = list(found.warnings)
-    target = spell(found.markup)
-    if not found.text.strip():
+    warnings = list(translation.warnings)
+    target = spell(translation.markup)
+    if not translation.text.strip():
         # Nobody would notice a text that is missing from the document.
         target = spell(segment.source)
         warnings.append(KEPT)
-    if segment.max_length is not None and len(found.text) > segment.max_length:
-        warnings.append(f"{len(found.text):,} characters, more than the {segment.max_length:,} allowed")
+    if segment.max_length is not None and len(translation.text) > segment.max_length:
+        warnings.append(f"{len(translation.text):,} characters, more than the {segment.max_length:,} allowed")
     return {
         "number": segment.number,
         "target": target,
-        "confidence": round(found.confidence, 4),
-        "review": found.doubtful or bool(warnings),
-        "unplaced": list(found.unplaced),
-        "missing": [term.source for term in found.missing],
+        "confidence": round(translation.confidence, 4),
+        "review": translation.doubtful or bool(warnings),
+        "unplaced": list(translation.unplaced),
+        "missing": [term.source for term in translation.missing],
         "warnings": warnings,
     }
 

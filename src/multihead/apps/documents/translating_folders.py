@@ -42,7 +42,7 @@ def plan_translations(
         names: documents and folders.
         output: the translation of a single folder, else a folder for all; None: named after the language.
         language: the target language.
-        only: patterns of the names to translate in folders; by default all documents but the ``SELDOM`` ones.
+        only: patterns of the names to translate in folders; by default all documents except ``SELDOM``.
 
     Raises:
         UserError: no document; two with the same output; an output that would replace a document.

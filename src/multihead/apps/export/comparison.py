@@ -187,10 +187,10 @@ def _agreement(
     return replace(agreement, bleu=(first, second))
 
 
-def _faults(found: dict[str, Agreement], quantization: str, max_loss: float) -> list[str]:
+def _faults(agreements: dict[str, Agreement], quantization: str, max_loss: float) -> list[str]:
     """Return the reasons to refuse the export: in float32 all must agree, else BLEU must not fall."""
     faults = []
-    for name, agreement in found.items():
+    for name, agreement in agreements.items():
         total = agreement.same + agreement.better + agreement.worse + agreement.cut
         differing = total - agreement.same if name == "greedy" else agreement.worse
         if name == "settings" and differing <= WORSE * total:

@@ -3,7 +3,7 @@
     pip install ctranslate2 tokenizers
     python translate.py < letter.de > letter.en
 
-In Python: Translator("folder").translate(["A sentence."]). The search is that of multihead with the settings
+In Python: Translator("folder").translate(["A sentence."]). The search is multihead's with the settings
 in translate.json: CTranslate2's hypotheses are ranked again, because its length penalty has another formula.
 """
 

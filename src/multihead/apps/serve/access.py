@@ -16,7 +16,7 @@ from multihead.text.lines import read_lines
 
 HASHED = "sha256:"
 SHORTEST = 16
-"""Characters of a key: shorter ones can be guessed."""
+"""Minimum length of a key: a shorter key could be guessed."""
 MOST_CLIENTS = 10_000
 """Number of addresses whose use is remembered."""
 MINUTE = 60.0
@@ -111,7 +111,7 @@ class Rate:
         """Spend an amount of a client's budget. An amount above the whole budget needs a full one.
 
         Raises:
-            RefusedError: too little is left; its ``retry`` says when there is enough.
+            RefusedError: too little is left; ``retry`` is the time until there is enough.
         """
         if self.per_minute is None:
             return

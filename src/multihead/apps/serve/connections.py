@@ -16,7 +16,7 @@ BACKLOG = 2_048
 def timed_protocol(read_seconds: float = READ_SECONDS) -> type[asyncio.Protocol]:
     """Return a protocol class for uvicorn that closes connections whose clients are slow.
 
-    uvicorn itself closes only connections that are idle after a response. A client that connects and says
+    uvicorn itself closes only connections that are idle after a response. A client that connects and sends
     nothing, sends a request byte by byte, or does not read its response would stay for ever.
 
     Args:

@@ -1,4 +1,4 @@
-"""Fair scheduling of translations: small requests are not kept waiting by large ones.
+"""Fair scheduling of translations: large requests do not delay small ones.
 
 Dynamic batching: requests that arrive while a batch is translated share the next one. A batch takes one line
 of each client in turn (round-robin), up to a cost that is translated in about ``BATCH_SECONDS``. A large
@@ -208,7 +208,7 @@ class FairQueue:
         elif used > self._cost / 2:
             aimed = self._cost * min(2.0, BATCH_SECONDS / max(seconds, 1e-6))
         else:
-            return  # a batch that was not full says little about a full one
+            return  # a partial batch predicts little about a full one
         self._cost = min(MOST_COST, max(LEAST_COST, (self._cost + aimed) / 2))
 
     def _answer(self, batch: "Sequence[_Part]") -> None:

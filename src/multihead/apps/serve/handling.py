@@ -102,13 +102,13 @@ class Handling:
             raise RefusedError(403, "the API key is not valid")
         request.state.client = request.state.notes["key"] = name
 
-    def options(self, request: Request, wanted: TranslationRequest, direction: ServedDirection) -> Options:
+    def options(self, request: Request, parsed: TranslationRequest, direction: ServedDirection) -> Options:
         """Return the options of a translation. Raises ``RefusedError``: no such glossary."""
-        if wanted.glossary is None:
-            return Options(wanted.alternatives, wanted.format)
+        if parsed.glossary is None:
+            return Options(parsed.alternatives, parsed.format)
         owner = request.state.notes.get("key", "")
-        glossary = self.glossaries.find(wanted.glossary, owner, direction.source, direction.target)
-        return Options(wanted.alternatives, wanted.format, glossary=glossary)
+        glossary = self.glossaries.find(parsed.glossary, owner, direction.source, direction.target)
+        return Options(parsed.alternatives, parsed.format, glossary=glossary)
 
     def spend(self, request: Request, direction: ServedDirection, chars: int) -> None:
         """Count the characters of a request. Raises ``RefusedError`` above the rate."""

@@ -173,7 +173,7 @@ class LibreTranslate:
         return id
 
     def _forget(self, room: int) -> None:
-        """Drop documents that are out of date, and the oldest ones until there is room."""
+        """Drop expired documents, then the oldest until there is room."""
         total = room + sum(len(document.content) for document in self._kept.values())
         while self._kept:
             oldest = next(iter(self._kept))

@@ -29,7 +29,7 @@ POLICY = (
 MAX_SENTENCE = 500
 """Characters of a sentence whose attention is shown: the matrix grows with the square of its length."""
 MAX_INSPECTIONS = 8
-"""Number of inspections running or waiting; further ones are refused."""
+"""Maximum number of inspections running or waiting; more are refused."""
 ATTENTION = ("q", "translation", "source", "target", "api_key")
 CHOICES = ("q", "prefix", "source", "target", "api_key")
 HEADERS = {

@@ -70,7 +70,7 @@ class Options:
 
     Attributes:
         alternatives: number of further translations of each text.
-        format: "html" keeps tags, and has no alternatives.
+        format: "html" keeps tags and gives no alternatives.
         sentences: split lines into sentences; False: each line is one sentence.
         glossary: terms that the translation must have.
     """
@@ -247,24 +247,15 @@ def _html(
     return TranslatedText(html.decode("utf-8"), confidence=mean if answers else 1.0, notes=notes)
 
 
-def _answer(found: TextTranslation, alternatives: int) -> TranslatedText:
-    for number, sentence in enumerate(found.sentences, start=1):
+def _answer(result: TextTranslation, alternatives: int) -> TranslatedText:
+    notes: list[str] = []
+    for number, part in enumerate(result.sentences, start=1):
         # A sentence that was not translated at all could go unnoticed in the answer.
-        if (
-            sentence.searched
-            and sentence.warnings
-            and not sentence.confidence
-            and sentence.text == sentence.source
-        ):
-            raise RefusedError(400, f"sentence {number}: {'; '.join(sentence.warnings)}")
-    notes = [
-        f"sentence {number}: {note}"
-        for number, sentence in enumerate(found.sentences, start=1)
-        for note in _notes(sentence)
-    ]
-    return TranslatedText(
-        found.text, found.alternatives[:alternatives], found.confidence, tuple(notes), found.sentences
-    )
+        if part.searched and part.warnings and not part.confidence and part.text == part.source:
+            raise RefusedError(400, f"sentence {number}: {'; '.join(part.warnings)}")
+        notes += [f"sentence {number}: {note}" for note in _notes(part)]
+    best = result.alternatives[:alternatives]
+    return TranslatedText(result.text, best, result.confidence, tuple(notes), result.sentences)
 
 
 def _notes(sentence: SentenceTranslation) -> list[str]:

@@ -169,18 +169,18 @@ def curves(seeds: int, distances: Sequence[int], *, d: int = 64, updates: int = 
             yield measure(name, seed, distances, d=d, updates=updates)
 
 
-def means(found: Sequence[Curve], moment: str) -> dict[str, list[float]]:
+def means(measured: Sequence[Curve], moment: str) -> dict[str, list[float]]:
     """The mean over the seeds of "untrained", "trained" or "right", by layer."""
     return {
         name: [
             fmean(values)
-            for values in zip(*(getattr(c, moment) for c in found if c.layer == name), strict=True)
+            for values in zip(*(getattr(c, moment) for c in measured if c.layer == name), strict=True)
         ]
-        for name in dict.fromkeys(curve.layer for curve in found)
+        for name in dict.fromkeys(curve.layer for curve in measured)
     }
 
 
-def draw(found: Sequence[Curve], distances: Sequence[int], path: Path) -> None:
+def draw(measured: Sequence[Curve], distances: Sequence[int], path: Path) -> None:
     """Draw gradients before and after training, and right answers, over the distance.
 
     Raises:
@@ -194,7 +194,7 @@ def draw(found: Sequence[Curve], distances: Sequence[int], path: Path) -> None:
     with figures.style():
         figure = Figure(figsize=(11, 3.4), facecolor="white", layout="constrained")
         for axes, (moment, title) in zip(figure.subplots(1, 3), panels, strict=True):
-            for name, values in means(found, moment).items():
+            for name, values in means(measured, moment).items():
                 axes.plot([*distances], values, marker="o", color=COLOURS[name], label=name)
             axes.set_xscale("log", base=2)
             axes.set_xticks([*distances], [str(distance) for distance in distances])
@@ -209,7 +209,7 @@ def draw(found: Sequence[Curve], distances: Sequence[int], path: Path) -> None:
         figures.save(figure, path)
 
 
-def as_json(found: Sequence[Curve], distances: Sequence[int]) -> dict[str, Any]:
+def as_json(measured: Sequence[Curve], distances: Sequence[int]) -> dict[str, Any]:
     """The measurements, for a file."""
     return {
         "distances": [*distances],
@@ -222,7 +222,7 @@ def as_json(found: Sequence[Curve], distances: Sequence[int]) -> dict[str, Any]:
                 "trained": [_round(slope) for slope in curve.trained],
                 "right": [round(share, 4) for share in curve.right],
             }
-            for curve in found
+            for curve in measured
         ],
     }
 

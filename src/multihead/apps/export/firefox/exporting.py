@@ -62,7 +62,7 @@ class VerificationReport:
         sentences: number of calibration sentences translated.
         float_agreement: fraction of them to which the float32 file gives the model's own tokens.
         int8_agreement: fraction to which the int8 file gives the float32 file's tokens.
-        largest_difference: of the file's logits from the model's, relative to their range.
+        largest_difference: largest difference of logits from the model's, relative to their range.
         limits: largest absolute value of each int8 matrix.
         saturated: fraction of pairs of products that saturated at 127, for each matrix with a lower limit.
     """

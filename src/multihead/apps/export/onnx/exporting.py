@@ -101,7 +101,7 @@ def described_in_arrays(model: nn.Module, place: str) -> EncoderDecoderSpec:
 
 
 def verify(model: nn.Module, described: EncoderDecoderSpec, folder: Path, *, place: str = "model") -> None:
-    """Compare ONNX Runtime's log-probabilities with those of the model's own steps on an example.
+    """Compare ONNX Runtime's log-probabilities with the model's own on an example.
 
     The comparison of translations that follows selects rows, as beam search does.
 

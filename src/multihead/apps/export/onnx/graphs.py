@@ -74,7 +74,7 @@ def encoder(described: EncoderDecoderSpec, longest: int, metadata: dict[str, str
 
 
 def decoder(described: EncoderDecoderSpec, longest: int, metadata: dict[str, str]) -> Any:
-    """Return the ``onnx.ModelProto`` of a decoder step; arguments as of :func:`encoder`."""
+    """Return the ``onnx.ModelProto`` of a decoder step; arguments as for :func:`encoder`."""
     graph, attention = Graph("decoder"), described.decoder.layers[0].cross_attention
     count = len(described.decoder.layers)
     token, position = graph.input("token", np.int64, ("rows",)), graph.input("position", np.int64, (1,))

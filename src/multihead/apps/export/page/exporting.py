@@ -172,15 +172,15 @@ def _language(run: Run, side: str) -> str:
     return str(getattr(run.recipe.data, f"{side}_language", "") or "")
 
 
-def _spread(count: int, wanted: int) -> list[int]:
-    """Return up to ``wanted`` places, evenly spread over ``count``."""
-    return sorted({place * count // wanted for place in range(wanted)}) if count else []
+def _spread(count: int, most: int) -> list[int]:
+    """Return up to ``most`` places, evenly spread over ``count``."""
+    return sorted({place * count // most for place in range(most)}) if count else []
 
 
-def _examples(usable: Sequence[int], given: Sequence[Sequence[int]], wanted: int = 6) -> list[int]:
+def _examples(usable: Sequence[int], sentences: Sequence[Sequence[int]], most: int = 6) -> list[int]:
     """Return the places of a few sentences of middle length."""
-    ranked = sorted(usable, key=lambda number: abs(len(given[number]) - 12))
-    return sorted(ranked[:wanted])
+    ranked = sorted(usable, key=lambda number: abs(len(sentences[number]) - 12))
+    return sorted(ranked[:most])
 
 
 @torch.inference_mode()

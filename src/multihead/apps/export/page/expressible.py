@@ -1,4 +1,4 @@
-"""The models that a page can express: those that the native kernels search."""
+"""The models that a page can express: the models that the native kernels search."""
 
 from collections.abc import Iterator
 

@@ -49,12 +49,12 @@ class Folder:
             if (actual := self.config.get(key, value)) != value:
                 raise self.refuse(f"{key} = {actual} is not supported, only {value}")
 
-    def activation(self, key: str, default: str, known: Mapping[str, str]) -> str:
+    def activation(self, key: str, default: str, names: Mapping[str, str]) -> str:
         """Return our name of the activation function under a key. Raises ``UserError`` for an unknown one."""
         name = self.config.get(key, default)
-        if name not in known:
-            raise self.refuse(f'{key} "{name}" is not supported; supported are {", ".join(known)}')
-        return known[name]
+        if name not in names:
+            raise self.refuse(f'{key} "{name}" is not supported; supported are {", ".join(names)}')
+        return names[name]
 
     def tokenizer(self) -> Tokenizer:
         """Return the tokenizer in tokenizer.json.

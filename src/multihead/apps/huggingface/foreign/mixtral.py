@@ -42,14 +42,14 @@ def weights(theirs: Mapping[str, Tensor], folder: Folder) -> dict[str, Tensor]:
     return ours
 
 
-def _single(given: Mapping[str, Tensor], block: str, folder: Folder) -> Iterator[tuple[int, str, Tensor]]:
+def _single(weights: Mapping[str, Tensor], block: str, folder: Folder) -> Iterator[tuple[int, str, Tensor]]:
     for number in range(folder.config["num_local_experts"]):
         for our, their in EXPERT.items():
-            yield number, our, given[f"{block}.experts.{number}.{their}.weight"]
+            yield number, our, weights[f"{block}.experts.{number}.{their}.weight"]
 
 
-def _stack(given: Mapping[str, Tensor], block: str) -> Iterator[tuple[int, str, Tensor]]:
-    both, down = given[f"{block}.experts.gate_up_proj"], given[f"{block}.experts.down_proj"]
+def _stack(weights: Mapping[str, Tensor], block: str) -> Iterator[tuple[int, str, Tensor]]:
+    both, down = weights[f"{block}.experts.gate_up_proj"], weights[f"{block}.experts.down_proj"]
     for number, (gate_up, w_2) in enumerate(zip(both, down, strict=True)):
         w_g, w_1 = gate_up.chunk(2)
         yield from ((number, "w_g", w_g), (number, "w_1", w_1), (number, "w_2", w_2))

@@ -1,7 +1,7 @@
 """One member of a sweep, in its own process: ``python -m multihead.apps.studies.sweep TOML RUN``.
 
 Trains the recipe in the run folder, or resumes it, evaluates it on the recipe's test sets, and writes
-``result.json`` into the run folder. Exit codes are those of the command line.
+``result.json`` into the run folder. Exit codes are the command line's.
 """
 
 import hashlib

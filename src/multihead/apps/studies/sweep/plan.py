@@ -97,7 +97,7 @@ class Sweep:
         about: the comment at the top of its file.
         base: the baseline member; "" for none.
         members: the members in the order of the file.
-        plot: the axes of its plot; None: it has no plot.
+        plot: the axes of its plot, if any.
         lengths: lengths of text at which the cost of each kind of attention is measured.
     """
 
@@ -157,15 +157,15 @@ def _find(name: str) -> Path:
 
 
 def _members(
-    given: Mapping[str, Any], path: Path, overrides: Mapping[str, object], only: str
+    content: Mapping[str, Any], path: Path, overrides: Mapping[str, object], only: str
 ) -> Iterator[Member]:
-    for_all = _flat(_table(given, "set", str(path)), f"{path}: [set]")
+    for_all = _flat(_table(content, "set", str(path)), f"{path}: [set]")
     grid: dict[str, list[object]] = {}
-    for key, values in _flat(_table(given, "grid", str(path)), f"{path}: [grid]").items():
+    for key, values in _flat(_table(content, "grid", str(path)), f"{path}: [grid]").items():
         if not isinstance(values, list) or not values:
             raise UserError(f"{key} must be a list of values", place=f"{path}: [grid]")
         grid[key] = values
-    listed = given.get("members", [{}])
+    listed = content.get("members", [{}])
     if not (isinstance(listed, list) and all(isinstance(member, dict) for member in listed)):
         raise UserError("members must be written as [[members]]", place=str(path))
     if not listed:
@@ -187,7 +187,7 @@ def _members(
                 fact = f"the grid already varies {typed[0]}"
                 raise UserError(fact, place=f"--{typed[0]}", remedy="Leave it out, or change the grid.")
             name = _name(_string(member, "name", place), at, place)
-            recipe_name = _string(member, "recipe", place) or _string(given, "recipe", str(path))
+            recipe_name = _string(member, "recipe", place) or _string(content, "recipe", str(path))
             over = overrides
             try:
                 recipe = _recipe(recipe_name, name, {**changed, **over}, path)
@@ -207,12 +207,12 @@ def _members(
             )
 
 
-def _plot(given: Mapping[str, Any], members: tuple[Member, ...], path: str) -> Plot | None:
+def _plot(content: Mapping[str, Any], members: tuple[Member, ...], path: str) -> Plot | None:
     """Return the plot's axes, checked here because they are first used after all training."""
-    if "plot" not in given:
+    if "plot" not in content:
         return None
     place = f"{path}: [plot]"
-    axes = _table(given, "plot", path)
+    axes = _table(content, "plot", path)
     _check_keys(axes, PLOT_KEYS, place)
     x, y, series = (_string(axes, key, place) for key in ("x", "y", "series"))
     if not x or not y:
@@ -238,23 +238,23 @@ def _model(kind: str, path: Path, place: str) -> str:
         raise UserError(f"{error.place}: {error.fact}", place=place, remedy=error.remedy) from None
 
 
-def _string(given: Mapping[str, Any], key: str, place: str) -> str:
-    value = given.get(key, "")
+def _string(table: Mapping[str, Any], key: str, place: str) -> str:
+    value = table.get(key, "")
     if not isinstance(value, str):
         raise UserError(f"{key} must be a string", place=place, remedy=f'Write {key} = "{value}".')
     return value
 
 
-def _table(given: Mapping[str, Any], key: str, place: str) -> Mapping[str, Any]:
-    value = given.get(key, {})
+def _table(table: Mapping[str, Any], key: str, place: str) -> Mapping[str, Any]:
+    value = table.get(key, {})
     if not isinstance(value, dict):
         raise UserError(f"{key} must be a table", place=place, remedy=f"Write [{key}], and keys below it.")
     return value
 
 
-def _lengths(given: Mapping[str, Any], place: str) -> tuple[int, ...]:
+def _lengths(content: Mapping[str, Any], place: str) -> tuple[int, ...]:
     """Return the lengths of [cost]; none without the table."""
-    cost = _table(given, "cost", place)
+    cost = _table(content, "cost", place)
     _check_keys(cost, ("lengths",), f"{place}: [cost]")
     lengths = cost.get("lengths", [])
     if not isinstance(lengths, list) or any(type(n) is not int or not 1 <= n <= MAX_LENGTH for n in lengths):
@@ -307,9 +307,9 @@ def _flat(sections: Mapping[str, Any], place: str) -> dict[str, object]:
     }
 
 
-def _check_keys(given: Mapping[str, object], known: tuple[str, ...], place: str) -> None:
-    for key in given:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            remedy = f'Did you mean "{near[0]}"?' if near else f"Known keys are {', '.join(known)}."
+def _check_keys(table: Mapping[str, object], allowed: tuple[str, ...], place: str) -> None:
+    for key in table:
+        if key not in allowed:
+            near = difflib.get_close_matches(key, allowed, n=1)
+            remedy = f'Did you mean "{near[0]}"?' if near else f"Known keys are {', '.join(allowed)}."
             raise UserError(f'unknown key "{key}"', place=place, remedy=remedy)
