@@ -6,7 +6,6 @@ sentencepiece.model for both languages. Model and vocabulary are those exports.
 
 import json
 import zipfile
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from langcodes import Language
 
 from multihead.apps.export import comparison, ctranslate2, manifest
+from multihead.apps.export.library import import_library
 from multihead.errors import UserError
 from multihead.run import Run, files
 from multihead.text.sentencepiece import to_sentencepiece
@@ -95,12 +95,7 @@ def verify(run: Run, tokenizer: Tokenizer, vocabulary: Path) -> None:
     Raises:
         UserError: it differs, or is not installed.
     """
-    try:
-        library: Any = import_module("sentencepiece")
-    except ImportError as error:
-        remedy = "Run: pip install 'multihead[export]'"
-        raise UserError(f"sentencepiece is not installed ({error})", remedy=remedy) from error
-    processor = library.SentencePieceProcessor(model_file=str(vocabulary))
+    processor = import_library("sentencepiece").SentencePieceProcessor(model_file=str(vocabulary))
     lines = [tokenizer.normalize(line) for line in comparison.sentences_of(run)[0]]
     differing = [
         line

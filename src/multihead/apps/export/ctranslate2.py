@@ -8,7 +8,6 @@ Needs the extra ``pip install 'multihead[export]'``.
 
 import shutil
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, cast
@@ -20,6 +19,7 @@ from torch import Tensor, nn
 
 from multihead.apps.export import comparison
 from multihead.apps.export.folder import refuse_used, write_folder
+from multihead.apps.export.library import import_library
 from multihead.apps.export.script import add_script
 from multihead.batch import PairBatch, Source
 from multihead.engines.parts import keys_of_every_head, stack_layers
@@ -125,7 +125,7 @@ def specification(model: nn.Module, *, place: str = "model") -> Any:
     Raises:
         UserError: CTranslate2 is not installed or cannot express this model.
     """
-    specs = _library()
+    specs = import_library("ctranslate2.specs")
     try:
         described = describe(model, EncoderDecoderSpec)
     except UndescribedError as error:
@@ -222,7 +222,7 @@ def verify(model: nn.Module, spec: Any, tokenizers: Sequence[Tokenizer], *, plac
     words, targets = (_random_sentences(tokenizer, length, random) for tokenizer in tokenizers)
     with TemporaryDirectory() as folder:
         spec.save(folder)
-        runtime = import_module("ctranslate2").Translator(
+        runtime = import_library("ctranslate2").Translator(
             folder, inter_threads=1, intra_threads=1, compute_type="float32"
         )
         pieces = [
@@ -251,17 +251,6 @@ def _random_sentences(tokenizer: Tokenizer, length: int, random: torch.Generator
     usual = [number for number in range(tokenizer.vocab_size) if number not in special]
     picked = torch.randint(len(usual), (SENTENCES, length), generator=random)
     return [[usual[place] for place in line] for line in picked.tolist()]
-
-
-def _library() -> Any:
-    # An optional dependency, so imported by name.
-    try:
-        specs: Any = import_module("ctranslate2.specs")
-    except ImportError as error:
-        raise UserError(
-            f"ctranslate2 is not installed ({error})", remedy="Run: pip install 'multihead[export]'"
-        ) from error
-    return specs
 
 
 def _array(tensor: Tensor | None) -> npt.NDArray[np.float32]:

@@ -26,15 +26,20 @@ def add_script(
     names = sorted(file.name for file in folder.glob("tokenizer*.json"))
     settings = {"source": names[0], "target": names[-1], **search_settings(run, tokenizers[1], limit)}
     (folder / "translate.json").write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
-    shutil.copyfile(SCRIPT, folder / "translate.py")
-    spec = spec_from_file_location("translate", SCRIPT)
+    threads = {"inter_threads": 1, "intra_threads": torch.get_num_threads()}
+    foreign: comparison.Foreign = install_script(SCRIPT, folder)(folder, device="cpu", **threads)
+    return foreign
+
+
+def install_script(script: Path, folder: Path) -> Any:
+    """Copy a script into an export as translate.py; return its class ``Translator``."""
+    shutil.copyfile(script, folder / "translate.py")
+    spec = spec_from_file_location(script.stem, script)
     assert spec
     assert spec.loader
     module: Any = module_from_spec(spec)
     spec.loader.exec_module(module)
-    threads = {"inter_threads": 1, "intra_threads": torch.get_num_threads()}
-    foreign: comparison.Foreign = module.Translator(folder, device="cpu", **threads)
-    return foreign
+    return module.Translator
 
 
 def search_settings(run: Run, target: Tokenizer, limit: int | None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from multihead.apps.export import comparison
+from multihead.apps.export.library import import_library
 from multihead.apps.huggingface import foreign
 from multihead.apps.huggingface.foreign._folder import Folder
 from multihead.batch import Input
@@ -57,7 +58,7 @@ def verify(run: Run, model: nn.Module, folder: Path, architecture: str) -> str:
     Raises:
         UserError: they differ; the library is not installed.
     """
-    library = _library()
+    library = import_library("transformers")
     theirs = getattr(library, architecture).from_pretrained(folder, local_files_only=True).eval()
     if run.recipe.kind != "transformer":
         return _same_scores(run, model, theirs)
@@ -68,15 +69,6 @@ def verify(run: Run, model: nn.Module, folder: Path, architecture: str) -> str:
         raise UserError("; ".join(result.faults), place=str(run.folder))
     result.write(folder)
     return str(result)
-
-
-def _library() -> Any:
-    # An optional dependency, so imported by name.
-    try:
-        return importlib.import_module("transformers")
-    except ImportError as error:
-        remedy = "Run: pip install 'multihead[export]'"
-        raise UserError(f"transformers is not installed ({error})", remedy=remedy) from error
 
 
 def _same_scores(run: Run, model: nn.Module, theirs: Any) -> str:

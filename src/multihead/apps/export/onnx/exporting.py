@@ -6,7 +6,6 @@ Needs the extra ``pip install 'multihead[export]'``.
 import json
 import shutil
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,7 +17,7 @@ from multihead.apps.export import comparison, manifest
 from multihead.apps.export.folder import refuse_used, write_folder
 from multihead.apps.export.onnx import graphs
 from multihead.apps.export.onnx.graph import library
-from multihead.apps.export.script import search_settings
+from multihead.apps.export.script import install_script, search_settings
 from multihead.batch import Source
 from multihead.engines.native.tensors import in_arrays
 from multihead.errors import UserError
@@ -158,11 +157,5 @@ def _script(run: Run, described: EncoderDecoderSpec, folder: Path, longest: int)
         "caches": graphs.cache_shapes(described, 1, 0),
     }
     (folder / "translate.json").write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
-    shutil.copyfile(SCRIPT, folder / "translate.py")
-    spec = spec_from_file_location("translate_onnx", SCRIPT)
-    assert spec
-    assert spec.loader
-    module: Any = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    foreign: comparison.Foreign = module.Translator(folder)
+    foreign: comparison.Foreign = install_script(SCRIPT, folder)(folder)
     return foreign

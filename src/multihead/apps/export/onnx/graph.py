@@ -1,12 +1,12 @@
 """An ONNX graph under construction; every method returns the name of the value that it adds."""
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from multihead.apps.export.library import import_library
 from multihead.errors import UserError
 
 OPSET = 17
@@ -96,9 +96,5 @@ class Graph:
 
 def library() -> Any:
     """Return the package ``onnx``. Raises ``UserError`` if it or ONNX Runtime is not installed."""
-    try:
-        import_module("onnxruntime")
-        return import_module("onnx")
-    except ImportError as error:
-        remedy = "Run: pip install 'multihead[export]'"
-        raise UserError(f"{error.name} is not installed", remedy=remedy) from error
+    import_library("onnxruntime")
+    return import_library("onnx")

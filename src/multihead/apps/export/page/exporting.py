@@ -1,10 +1,10 @@
 """The parts of a page for one run: refusals, packing, verification."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import eq
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import torch
 
@@ -25,6 +25,7 @@ from multihead.tasks.translation.lines.line_translator import DEFAULT_LIMIT
 from multihead.text.tagged import tags_of
 from multihead.text.tokenizer import Tokenizer
 
+S = TypeVar("S")
 HERE = Path(__file__).parent
 ENGINE = HERE / "engine.wasm"
 """The kernels in WebAssembly, compiled by ``make wasm``."""
@@ -84,20 +85,21 @@ def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | No
     """
     model, place = run.load_model().eval(), str(run.folder)
     source, target = run.tokenizers()
-    described, faults = _describe(model)
+    faults: list[str] = []
     for side, tokenizer in (("source: ", source), ("target: ", target)):
         faults += [side + fault for fault in vocabulary.not_expressible(tokenizer)]
     directions = Directions.of(run.directions, source, place)
-    if faults or described is None:
-        fact = f"a page cannot express this model: {'; '.join(faults)}"
-        remedy = "Export it to ctranslate2, or train a Transformer or a student (`multihead distill`)."
-        raise UserError(fact, place=place, remedy=remedy)
-    refuted = disagreement(
-        model, LaidOutTransformer(described, torch.float32, native=False), torch.device("cpu"), described
+    described = verified_description(
+        run,
+        model,
+        EncoderDecoderSpec,
+        faults,
+        not_expressible=expressible.not_expressible,
+        disagreement=lambda described: disagreement(
+            model, LaidOutTransformer(described, torch.float32, native=False), torch.device("cpu"), described
+        ),
+        remedy="Export it to ctranslate2, or train a Transformer or a student (`multihead distill`).",
     )
-    if refuted is not None:
-        fact = f"the page would compute a different model: {refuted}"
-        raise UserError(fact, place=place, remedy="Complete the layer's description (ARCHITECTURE.md).")
     pairs = example(source.vocab_size, target.vocab_size, target.bos_id, getattr(model, "limit", None))
     warn(model, inconsistency(model, pairs, torch.device("cpu")))
 
@@ -153,12 +155,43 @@ def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | No
     return PageParts(ENGINE.read_bytes(), packed, vocabularies, facts, SCRIPTS, agreement)
 
 
-def _describe(model: torch.nn.Module) -> tuple[EncoderDecoderSpec | None, list[str]]:
+def verified_description(
+    run: Run,
+    model: torch.nn.Module,
+    kind: type[S],
+    faults: list[str],
+    *,
+    not_expressible: Callable[[S], list[str]],
+    disagreement: Callable[[S], str | None],
+    remedy: str,
+) -> S:
+    """Return a model's description, checked: the page can express it, and it gives the model's scores.
+
+    Args:
+        run: the model's run.
+        model: the model.
+        kind: class of the description.
+        faults: reasons why the page cannot express the rest of the run.
+        not_expressible: returns the reasons why the page cannot express a description.
+        disagreement: returns the difference between the model and its description, if any.
+        remedy: remedy for an inexpressible model.
+    """
+    described: S | None = None
     try:
-        described = describe(model, EncoderDecoderSpec)
+        described = describe(model, kind)
+        reasons = not_expressible(described)
     except UndescribedError as error:
-        return None, [str(error)]
-    return described, expressible.not_expressible(described)
+        reasons = [str(error)]
+    reasons += faults
+    if reasons or described is None:
+        fact = f"a page cannot express this model: {'; '.join(reasons)}"
+        raise UserError(fact, place=str(run.folder), remedy=remedy)
+    refuted = disagreement(described)
+    if refuted is not None:
+        fact = f"the page would compute a different model: {refuted}"
+        remedy = "Complete the layer's description (ARCHITECTURE.md)."
+        raise UserError(fact, place=str(run.folder), remedy=remedy)
+    return described
 
 
 def _directions(directions: Directions, source: Tokenizer) -> list[dict[str, Any]]:

@@ -7,15 +7,14 @@ import torch
 from torch import nn
 
 from multihead.apps.export.page import sequence_weights, vocabulary
-from multihead.apps.export.page.exporting import ENGINE, HERE, PageParts
+from multihead.apps.export.page.exporting import ENGINE, HERE, PageParts, verified_description
 from multihead.apps.export.page.sequence_reference import (
     disagreement,
     example_picture,
     masked_logits,
     picture_logits,
 )
-from multihead.errors import UserError
-from multihead.nn.description import MaskedSpec, PictureSpec, UndescribedError, describe
+from multihead.nn.description import MaskedSpec, PictureSpec
 from multihead.run import Run
 from multihead.tasks.masked.mask_tokens import MASK, encode_masked, mask_id
 from multihead.text.tokenizer import Tokenizer
@@ -50,7 +49,7 @@ def masked_parts(run: Run, examples: Sequence[str] = (), *, exact: bool = False)
     mask = mask_id(tokenizer)
     if mask is None:
         faults.append("a vocabulary without a mask token")
-    described = _proven(run, model, MaskedSpec, faults, tokenizer.vocab_size)
+    described = _description(run, model, MaskedSpec, faults, tokenizer.vocab_size)
     positions, attention = described.positions.weight, described.stack.layers[0].self_attention
     assert positions is not None
     assert mask is not None
@@ -89,7 +88,7 @@ def picture_parts(run: Run, *, exact: bool = False) -> PageParts:
         UserError: the page cannot express the model; a layer differs from its description.
     """
     model = run.load_model().eval()
-    described = _proven(run, model, PictureSpec, [], 0)
+    described = _description(run, model, PictureSpec, [], 0)
     numbers = map(str, range(len(described.classifier.weight)))
     names = getattr(run.recipe.model, "class_names", None) or numbers
     pixels_Chw = example_picture(described)
@@ -111,23 +110,16 @@ def picture_parts(run: Run, *, exact: bool = False) -> PageParts:
     return PageParts(ENGINE.read_bytes(), packed, {}, facts, PICTURE, None)
 
 
-def _proven(run: Run, model: nn.Module, kind: type[S], faults: list[str], vocabulary_size: int) -> S:
-    """Return a model's description, checked: the page can express it, and it gives the model's scores."""
-    described: S | None = None
-    try:
-        described = describe(model, kind)
-        faults += sequence_weights.not_expressible(described)
-    except UndescribedError as error:
-        faults.append(str(error))
-    if faults or described is None:
-        fact = f"a page cannot express this model: {'; '.join(faults)}"
-        raise UserError(fact, place=str(run.folder), remedy="Use `multihead inspect`.")
-    refuted = disagreement(model, described, vocabulary_size)
-    if refuted is not None:
-        fact = f"the page would compute a different model: {refuted}"
-        remedy = "Complete the layer's description (ARCHITECTURE.md)."
-        raise UserError(fact, place=str(run.folder), remedy=remedy)
-    return described
+def _description(run: Run, model: nn.Module, kind: type[S], faults: list[str], vocabulary_size: int) -> S:
+    return verified_description(
+        run,
+        model,
+        kind,
+        faults,
+        not_expressible=sequence_weights.not_expressible,
+        disagreement=lambda described: disagreement(model, described, vocabulary_size),
+        remedy="Use `multihead inspect`.",
+    )
 
 
 def _facts(run: Run, model: nn.Module, described: MaskedSpec | PictureSpec, *, exact: bool) -> dict[str, Any]:
