@@ -76,7 +76,7 @@ class _Job:
 
     @property
     def over(self) -> bool:
-        """Whether nobody waits for the result any more."""
+        """Return True if nobody waits for the result any more."""
         return self.done.done() or time.monotonic() > self.work.deadline
 
     @property

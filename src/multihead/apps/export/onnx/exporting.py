@@ -5,7 +5,6 @@ Needs the extra ``pip install 'multihead[export]'``.
 
 import json
 import shutil
-from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +14,7 @@ from torch import nn
 
 from multihead.apps.export import comparison, manifest
 from multihead.apps.export.folder import refuse_used, write_folder
+from multihead.apps.export.library import import_library
 from multihead.apps.export.onnx import graphs
 from multihead.apps.export.onnx.graph import library
 from multihead.apps.export.script import install_script, search_settings
@@ -107,7 +107,7 @@ def verify(model: nn.Module, described: EncoderDecoderSpec, folder: Path, *, pla
     Raises:
         UserError: they differ by more than ``TOLERANCE``.
     """
-    runtime = import_module("onnxruntime")
+    runtime = import_library("onnxruntime")
     encoder, decoder = (runtime.InferenceSession(folder / f"{name}.onnx") for name in ("encoder", "decoder"))
     stepper, vocabulary = cast(Any, model), described.smallest_vocabulary
     longest = min(max(LENGTHS), getattr(model, "limit", None) or max(LENGTHS))
