@@ -46,12 +46,9 @@ HIDDEN = {
 LOOKERS = {
     "__init__.py",
     "apps/documents/translation_memory.py",
-    "apps/export/argos.py",
-    "apps/export/ctranslate2.py",  # optional: the runtime that is exported to
-    "apps/export/onnx/exporting.py",
-    "apps/export/onnx/graph.py",
+    "apps/export/library.py",  # optional: the runtimes that are exported to
     "apps/huggingface/importing.py",  # and what reads somebody else's
-    "apps/huggingface/verification.py",  # optional: the library that is exported to
+    "apps/huggingface/verification.py",
     "apps/serve/page_routes.py",
     "cli/__init__.py",  # only the chosen command is imported
     "cli/_making.py",

@@ -111,7 +111,7 @@ def test_what_cannot_be_expressed_is_refused_with_every_reason(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("part", "name", "wrong"),
     [
-        (layers, "_activated", lambda graph, x, activation: x),
+        (layers, "_activate", lambda graph, x, activation: x),
         (graphs, "_table", lambda positions, longest: None),
         (layers, "keys_of_every_head", lambda spec: (spec.w_v, spec.w_k)),
     ],

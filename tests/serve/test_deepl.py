@@ -109,5 +109,5 @@ def test_glossaries_of_clients_survive_a_restart_and_belong_to_their_key(tmp_pat
         again.of(made.id, "lab")
     assert again.of_owner("lab") == []
     (tmp_path / "x.json").write_text("[]")
-    with pytest.raises(UserError, match=r"x\.json: no glossary"):
+    with pytest.raises(UserError, match=r"x\.json: not a glossary"):
         Glossaries(folder=tmp_path)

@@ -20,9 +20,9 @@ from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.train import default_folder, train
 
 HELD_OUT = "corrections.held-out.jsonl"
-"""File in a run folder: the corrections that were not trained on."""
+"""File in a run folder: corrections held out of training."""
 PARTS = ".parts"
-"""Ending of the folder beside a run that holds what its training was made from."""
+"""Suffix of the folder beside a run that holds its training's parts."""
 CORPUS, BACK, SYNTHETIC = "corpus", "back", "synthetic"
 FILES = {"source": "train.source", "target": "train.target"}
 FILES |= {"valid_source": "valid.source", "valid_target": "valid.target"}
@@ -42,29 +42,29 @@ def named_additions(
 
 
 def plain_copy(data: DataSettings, folder: Path) -> Corpus:
-    """Write a corpus as aligned lines, validation held out where no files are named; return the files.
+    """Write a corpus as aligned lines and return the files; hold out validation if no files are named.
 
-    Pairs that cleaning drops are left out. Files that are there already are kept.
+    Pairs that cleaning drops are left out. Existing files are kept.
     """
-    found = {key: folder / name for key, name in FILES.items()}
-    if not all(path.exists() for path in found.values()):
+    paths = {key: folder / name for key, name in FILES.items()}
+    if not all(path.exists() for path in paths.values()):
         files.make_folder(folder)
         pairs = list(read_pairs(data, data.source, data.target))
-        chosen = select(pairs, data, hold_out=not data.valid_source)
+        selection = select(pairs, data, hold_out=not data.valid_source)
         held_out = (
             read_pairs(data, data.valid_source, data.valid_target)
             if data.valid_source
-            else _with_role(pairs, chosen.roles == VALID)
+            else _with_role(pairs, selection.roles == VALID)
         )
-        for start, part in (("valid_", held_out), ("", _with_role(pairs, chosen.roles == TRAIN))):
+        for start, part in (("valid_", held_out), ("", _with_role(pairs, selection.roles == TRAIN))):
             rows = list(part)
             for side, key in enumerate(("source", "target")):
-                files.write_text(found[start + key], "".join(f"{row[side]}\n" for row in rows))
-    return {key: (str(path),) for key, path in found.items()}
+                files.write_text(paths[start + key], "".join(f"{row[side]}\n" for row in rows))
+    return {key: (str(path),) for key, path in paths.items()}
 
 
 def _with_role(pairs: Iterable[Pair], rows: Sequence[bool]) -> Iterable[Pair]:
-    return (pair for pair, wanted in zip(pairs, rows, strict=True) if wanted)
+    return (pair for pair, selected in zip(pairs, rows, strict=True) if selected)
 
 
 def reverse_direction(corpus: Corpus) -> Corpus:
@@ -80,21 +80,21 @@ def way(data: DataSettings, *, back: bool) -> dict[str, object]:
     return {"data.source_language": languages[0], "data.target_language": languages[1]}
 
 
-def without_files(given: Mapping[str, object]) -> dict[str, object]:
-    """Return settings without those that a plain copy of the corpus replaces, and without test sets."""
+def without_files(settings: Mapping[str, object]) -> dict[str, object]:
+    """Return settings without test sets and files, which a plain copy of the corpus replaces."""
     gone = (*OWN, "data.tests", "data.source_field", "data.target_field", "data.synthetic")
-    return {key: value for key, value in given.items() if not key.startswith(gone)}
+    return {key: value for key, value in settings.items() if not key.startswith(gone)}
 
 
 def train_part(
     name: str | None,
     corpus: Corpus,
-    given: Mapping[str, object],
+    overrides: Mapping[str, object],
     folder: Path,
     display: ProgressDisplay,
 ) -> Outcome:
-    """Train, or resume, a model that is a part of a larger training."""
-    recipe = resolve_recipe(name, corpus, given, run=folder, init=None)
+    """Train or resume a model that is part of a larger training."""
+    recipe = resolve_recipe(name, corpus, overrides, run=folder, init=None)
     for line in reasons(recipe):
         display.console.print(line)
     return train(recipe, folder, display)
@@ -103,19 +103,19 @@ def train_part(
 def from_mono(
     name: str | None,
     corpus: Corpus,
-    given: Mapping[str, object],
+    overrides: Mapping[str, object],
     mono: Sequence[str],
     run: Path | None,
     display: ProgressDisplay,
 ) -> dict[str, object] | None:
-    """Train a translator back, translate monolingual text by it, and return the settings that add the pairs.
+    """Train a backward translator, translate monolingual text, and return settings that add the pairs.
 
-    What is complete is not done again.
+    Complete parts are not repeated.
 
     Args:
         name: the recipe, see ``resolve_recipe``.
         corpus: the named files.
-        given: settings by dotted key.
+        overrides: settings by dotted key.
         mono: text in the target language.
         run: the run folder of the training.
         display: shows the progress of all parts.
@@ -126,12 +126,12 @@ def from_mono(
     Raises:
         UserError: see ``resolve_recipe``, ``train`` and ``synthesise``.
     """
-    recipe = resolve_recipe(name, corpus, given, run=None, init=None)
+    recipe = resolve_recipe(name, corpus, overrides, run=None, init=None)
     if recipe.task != "translation":
         raise UserError("only a translator learns from a text alone", place="--mono", remedy="Leave it out.")
     parts = Path(f"{run or default_folder(recipe)}{PARTS}")
     plain = plain_copy(recipe.data, parts / CORPUS)
-    settings = {**without_files(given), **way(recipe.data, back=True)}
+    settings = {**without_files(overrides), **way(recipe.data, back=True)}
     display.console.print(f"1 of 3: a translator back, {parts / BACK}")
     if train_part(name, reverse_direction(plain), settings, parts / BACK, display).status == "interrupted":
         return None
@@ -139,7 +139,7 @@ def from_mono(
     back = Run.open(parts / BACK)
     text, source = languages_of(back)
     translator = Translator.load(parts / BACK)
-    found = synthesise(
+    synthetic = synthesise(
         [parts / BACK],
         mono,
         parts / SYNTHETIC,
@@ -149,7 +149,7 @@ def from_mono(
         encoding=recipe.data.encoding,
         progress=display.on_preparation,
     )
-    display.console.print(str(found))
+    display.console.print(str(synthetic))
     display.console.print("3 of 3: the translator")
     return named_additions([str(parts / SYNTHETIC)], [], [])
 
@@ -160,9 +160,9 @@ def held_out_corrections(folder: Path, recipe: Recipe[Settings]) -> Path | None:
         return None
     run = Run.open(folder)
     prepared = prepare(recipe.data, recipe.tokenizer, init_tokenizers=run.tokenizers())
-    found = [pair for one in prepared.added for pair in one.held_out]
-    if not found:
+    pairs = [pair for added in prepared.added for pair in added.held_out]
+    if not pairs:
         return None
-    rows = ({"source": source, "target": target} for source, target in found)
+    rows = ({"source": source, "target": target} for source, target in pairs)
     files.write_text(folder / HELD_OUT, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     return folder / HELD_OUT

@@ -12,9 +12,9 @@ from multihead.text.length_alignment import PARAGRAPHS, align_lengths, paths
 from multihead.text.segmentation import split
 
 MOST_PATHS = 20_000_000
-"""Pairs of places that are tried: minutes."""
+"""Maximum number of cells of the alignment's dynamic programme, which takes minutes."""
 SAME_TAGS = 0.9
-"""Share of paragraphs with their counterpart's tags from which on documents of as many may be parallel."""
+"""Fraction of paragraphs with equal tags above which documents of equal length count as parallel."""
 
 
 class PassagePair(NamedTuple):
@@ -32,8 +32,8 @@ class DocumentAlignment:
     Attributes:
         pairs: the pairs, in order.
         alone: (place, text) of passages without a counterpart.
-        same: number of passages that are equal on both sides, which are no pairs.
-        languages: those that the documents name, None where they do not.
+        same: number of passages equal on both sides, which are left out.
+        languages: languages that the documents name, or None.
     """
 
     pairs: list[PassagePair] = field(default_factory=list)
@@ -52,36 +52,36 @@ def align_documents(
 ) -> DocumentAlignment:
     """Align a document and its translation, of any formats.
 
-    Subtitles are aligned by time, messages by key, paragraphs by their lengths and by names and numbers; by
-    order where both documents have as many with the same tags, and none seems to be missing.
+    Subtitles are aligned by time, messages by key, paragraphs by their lengths and by names and numbers, or
+    by order if both documents have equally many with the same tags and none seems to be missing.
 
     Args:
         source: the document.
         target: its translation.
-        languages: of both, None where unknown.
+        languages: both languages; None if unknown.
         sentences: split paragraphs into sentences.
-        encoding: of texts that do not say their own.
+        encoding: encoding of texts that do not declare one.
 
     Raises:
-        UserError: one cannot be read, is a table, or has both languages itself.
+        UserError: a document cannot be read, is a table, or is bilingual.
     """
     for path in (source, target):
         _refuse(path)
     if format_of(source).timed and format_of(target).timed:
-        found = DocumentAlignment([PassagePair(*pair) for pair in subtitle_pairs(source, target)])
-        return _finish(found, languages, sentences=sentences)
+        alignment = DocumentAlignment([PassagePair(*pair) for pair in subtitle_pairs(source, target)])
+        return _finish(alignment, languages, sentences=sentences)
     documents = [open_document(path, encoding=encoding) for path in (source, target)]
     named = [document.source_language for document in documents]
-    found = DocumentAlignment(languages=(named[0], named[1]))
+    alignment = DocumentAlignment(languages=(named[0], named[1]))
     for lefts, rights in _beads(*documents):
         if lefts and rights:
             sides = [_join(side) for side in (lefts, rights)]
             if len(lefts) == len(rights) == 1 and not faults(lefts[0].source, rights[0].source):
                 sides = [lefts[0].source, rights[0].source]
-            found.pairs.append(PassagePair(sides[0], sides[1], lefts[0].place))
+            alignment.pairs.append(PassagePair(sides[0], sides[1], lefts[0].place))
         else:
-            found.alone += [(segment.place, segment.source.text) for segment in (*lefts, *rights)]
-    return _finish(found, languages, sentences=sentences)
+            alignment.alone += [(segment.place, segment.source.text) for segment in (*lefts, *rights)]
+    return _finish(alignment, languages, sentences=sentences)
 
 
 def _refuse(path: Path) -> None:
@@ -106,7 +106,7 @@ def _beads(source: Document, target: Document) -> Iterator[tuple[Sequence[Segmen
     texts = [[segment.source.text for segment in side] for side in (lefts, rights)]
     tags = [[len(segment.source.tags) for segment in side] for side in (lefts, rights)]
     beads = align_lengths(texts[0], texts[1], PARAGRAPHS, (tags[0], tags[1]))
-    # A document and what was made of it: neighbours of unusual lengths are no passages joined or split.
+    # A document and its translation: neighbours of unusual lengths are not joined or split passages.
     if len(lefts) == len(rights) and all(left and right for left, right in beads):
         alike = sum(not faults(a.source, b.source) for a, b in zip(lefts, rights, strict=True))
         if alike >= SAME_TAGS * len(lefts):
@@ -120,19 +120,19 @@ def _join(segments: Sequence[Segment]) -> Markup:
 
 
 def _finish(
-    found: DocumentAlignment, languages: tuple[str | None, str | None], *, sentences: bool
+    alignment: DocumentAlignment, languages: tuple[str | None, str | None], *, sentences: bool
 ) -> DocumentAlignment:
-    """Split into sentences if asked to, and leave out what is the same on both sides."""
-    codes = [own or named or "" for own, named in zip(languages, found.languages, strict=True)]
-    pairs = found.pairs
+    """Split into sentences on request, and leave out pairs with equal sides."""
+    codes = [code or named or "" for code, named in zip(languages, alignment.languages, strict=True)]
+    pairs = alignment.pairs
     if sentences:
-        pairs = [one for pair in pairs for one in _sentences(pair, codes, found)]
-    found.pairs = [pair for pair in pairs if pair.source.text.split() != pair.target.text.split()]
-    found.same = len(pairs) - len(found.pairs)
-    return found
+        pairs = [part for pair in pairs for part in _sentences(pair, codes, alignment)]
+    alignment.pairs = [pair for pair in pairs if pair.source.text.split() != pair.target.text.split()]
+    alignment.same = len(pairs) - len(alignment.pairs)
+    return alignment
 
 
-def _sentences(pair: PassagePair, codes: Sequence[str], found: DocumentAlignment) -> Iterator[PassagePair]:
+def _sentences(pair: PassagePair, codes: Sequence[str], result: DocumentAlignment) -> Iterator[PassagePair]:
     sides = [
         split(text, code).sentences
         for text, code in zip((pair.source.text, pair.target.text), codes, strict=True)
@@ -145,4 +145,4 @@ def _sentences(pair: PassagePair, codes: Sequence[str], found: DocumentAlignment
         if all(texts):
             yield PassagePair(Markup.of(texts[0]), Markup.of(texts[1]), pair.place)
         else:
-            found.alone.append((pair.place, "".join(texts)))
+            result.alone.append((pair.place, "".join(texts)))

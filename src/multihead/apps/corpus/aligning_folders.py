@@ -1,4 +1,4 @@
-"""Documents of a folder and their translations in another."""
+"""Documents in one folder, and their translations in another."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ class FolderAlignmentPlan:
     Attributes:
         documents: (document, translation).
         alone: documents without a translation.
-        others: number of files by ending that are no documents, or have both languages themselves.
+        others: number of other files by ending: not documents, or bilingual.
     """
 
     documents: list[tuple[Path, Path]] = field(default_factory=list)
@@ -28,17 +28,17 @@ class FolderAlignmentPlan:
 def plan_alignments(source: Path, target: Path, language: str | None = None) -> FolderAlignmentPlan:
     """Plan the alignment of two documents, or of two folders.
 
-    In folders a document's translation has the same place and name, but for a language before its ending
+    In folders a document's translation has the same relative path, except for a language before its ending
     (``a.md`` and ``a.en.md``). Hidden files and folders are left out.
 
     Args:
         source: the document or folder.
         target: its translation.
-        language: of the translations, which decides where a document has several.
+        language: the translations' language, which decides if a document has several.
 
     Raises:
-        UserError: a document has several translations, and no language says which; one is missing; both are
-            the same; one is a folder and the other is none.
+        UserError: a document has several translations, and no language decides; a path is missing; both are
+            the same; only one is a folder.
     """
     for path in (source, target):
         if not path.exists():
@@ -61,17 +61,17 @@ def plan_alignments(source: Path, target: Path, language: str | None = None) -> 
         format = BY_ENDING.get(path.suffix.lower())
         if format is None or format.bilingual or format.is_table:
             plan.others[path.suffix.lower() or path.name] += 1
-        elif found := translations.get(_name(path, source)):
-            plan.documents.append((path, _choose(found, target / path.relative_to(source), language)))
+        elif candidates := translations.get(_name(path, source)):
+            plan.documents.append((path, _choose(candidates, target / path.relative_to(source), language)))
         else:
             plan.alone.append(path)
     return plan
 
 
-def _choose(found: Sequence[Path], same_name: Path, language: str | None) -> Path:
-    """Return the translation in a language, that of the document's own name, or the only one."""
-    fitting = [path for path in found if language and languages_match(language, language_of(path) or "")]
-    choice = fitting or [path for path in found if path == same_name] or list(found)
+def _choose(candidates: Sequence[Path], same_name: Path, language: str | None) -> Path:
+    """Return the translation in a language, with the document's own name, or the only candidate."""
+    fitting = [path for path in candidates if language and languages_match(language, language_of(path) or "")]
+    choice = fitting or [path for path in candidates if path == same_name] or list(candidates)
     if len(choice) > 1:
         names = ", ".join(str(path) for path in choice[:5])
         raise UserError("several translations of one document", place=names, remedy="Name --target-language.")
@@ -79,7 +79,7 @@ def _choose(found: Sequence[Path], same_name: Path, language: str | None) -> Pat
 
 
 def language_of(path: Path) -> str | None:
-    """Return the language that a file's name, or its folder's, ends in: ``letter.en.docx``, ``manual.en``."""
+    """Return the language at the end of a file's or folder's name: ``letter.en.docx``, ``manual.en``."""
     code = Path(path.stem).suffix or (path.suffix if path.suffix.lower() not in BY_ENDING else "")
     code = code.removeprefix(".")
     return code if code and len(code) <= 10 and is_language(code) else None

@@ -1,4 +1,4 @@
-"""Cleaning of a corpus: pairs kept and dropped, each dropped one with its line and reason."""
+"""Cleaning of a corpus: which pairs to drop, each with its line and reason."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from multihead.errors import UserError
 from multihead.system.progress import OnProgress
 
 EXAMPLES = 3
-"""Dropped pairs that a report shows of each reason."""
+"""Number of dropped pairs that a report shows per reason."""
 PASSAGES, CLOSE = 10, 5
 """Passages of misaligned pairs that a report shows; pairs closer than this are one passage."""
 
@@ -22,12 +22,12 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Dropped:
-    """A pair that is dropped.
+    """A dropped pair.
 
     Attributes:
-        number: of the pair, from 1 across all files.
-        reason: why.
-        odds: log-odds that its two sides belong together.
+        number: the pair's number, from 1 across all files.
+        reason: the reason.
+        odds: log-odds that its sides belong together.
         note: the number of the pair that a duplicate repeats; "" otherwise.
         pair: its text.
     """
@@ -45,10 +45,10 @@ class Cleaned:
 
     Attributes:
         pairs: all pairs.
-        dropped: those to drop, in order.
-        passages: of misaligned pairs: the first and the last number, and the shift of the targets.
-        kept_although: pairs that had a reason to be dropped and are kept by request, by reason.
-        unrelated: whether the sides seem to have nothing to do with each other.
+        dropped: pairs to drop, in order.
+        passages: misaligned passages: first and last pair, and the shift of the targets.
+        kept_although: number of pairs kept by request despite a reason, by reason.
+        unrelated: whether the two sides seem unrelated.
     """
 
     pairs: Sequence[Pair]
@@ -58,25 +58,25 @@ class Cleaned:
     unrelated: bool = False
 
     def kept(self) -> Iterator[Pair]:
-        """Yield the pairs that are kept, in order."""
-        gone = {one.number for one in self.dropped}
+        """Yield the remaining pairs, in order."""
+        gone = {record.number for record in self.dropped}
         return (pair for number, pair in enumerate(self.pairs, start=1) if number not in gone)
 
     def counts(self) -> dict[Reason, int]:
-        """Return the number of dropped pairs of each reason that has any."""
-        found = {reason: sum(one.reason == reason for one in self.dropped) for reason in REASONS}
-        return {reason: count for reason, count in found.items() if count}
+        """Return the number of dropped pairs by reason."""
+        counts = {reason: sum(pair.reason == reason for pair in self.dropped) for reason in REASONS}
+        return {reason: count for reason, count in counts.items() if count}
 
     def report(self) -> str:
-        """Return counts, and a few examples of each reason, evenly spaced over the corpus."""
-        kept = len(self.pairs) - len(self.dropped)
-        lines = [f"{len(self.pairs):,} pairs read, {kept:,} kept, {len(self.dropped):,} dropped"]
+        """Return counts, and a few examples per reason, evenly spaced over the corpus."""
+        remaining = len(self.pairs) - len(self.dropped)
+        lines = [f"{len(self.pairs):,} pairs read, {remaining:,} kept, {len(self.dropped):,} dropped"]
         for reason, count in self.counts().items():
             lines.append(f"{reason}: {count:,} ({EXPLANATION[reason]})")
-            own = [one for one in self.dropped if one.reason == reason]
-            for one in own[:: -(-len(own) // EXAMPLES)]:
-                note = f" ({one.note})" if one.note else ""
-                lines.append(f"  {one.number}{note}: {_short(one.pair[0])} | {_short(one.pair[1])}")
+            pairs = [pair for pair in self.dropped if pair.reason == reason]
+            for pair in pairs[:: -(-len(pairs) // EXAMPLES)]:
+                note = f" ({pair.note})" if pair.note else ""
+                lines.append(f"  {pair.number}{note}: {_short(pair.pair[0])} | {_short(pair.pair[1])}")
         if self.passages:
             lines += self._shown_passages()
         for reason, count in self.kept_although.items():
@@ -86,7 +86,7 @@ class Cleaned:
         return "\n".join(lines)
 
     def _shown_passages(self) -> list[str]:
-        longest = sorted(self.passages, key=lambda one: one[0] - one[1])[:PASSAGES]
+        longest = sorted(self.passages, key=lambda passage: passage[0] - passage[1])[:PASSAGES]
         return ["misaligned passages, the longest:"] + [
             f"  pairs {first:,} to {last:,}: each source belongs to the target {_where(shift)}"
             for first, last, shift in longest
@@ -115,9 +115,9 @@ def clean(
 
     Args:
         pairs: in the order of the files.
-        keep: reasons that drop nothing.
-        keep_numbers: pairs, from 1, that are kept whatever the verdict.
-        judgement: the verdicts; None: those of ``judge``.
+        keep: reasons to ignore.
+        keep_numbers: pairs, from 1, that are never dropped.
+        judgement: the verdicts; None: from ``judge``.
         progress: called with the progress of each stage.
 
     Raises:
@@ -125,7 +125,7 @@ def clean(
     """
     if unknown := [reason for reason in keep if reason not in REASONS]:
         raise UserError(
-            f'"{unknown[0]}" is no reason', place="--keep", remedy=f"Reasons: {', '.join(REASONS)}."
+            f'"{unknown[0]}" is not a reason', place="--keep", remedy=f"Reasons: {', '.join(REASONS)}."
         )
     judgement = judgement or judge(pairs, progress=progress)
     dropped: list[Dropped] = []
@@ -141,11 +141,12 @@ def clean(
         note = f"like {twin}" if reason == "duplicate" else ""
         dropped.append(Dropped(number, reason, float(judgement.odds[number - 1]), note, pairs[number - 1]))
     if pairs and len(dropped) == len(pairs):
-        counts = Counter(one.reason for one in dropped)
-        shown = ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
-        fact = f"no pair would be kept ({shown})"
+        counts = Counter(pair.reason for pair in dropped)
+        summary = ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
+        fact = f"no pair would be kept ({summary})"
         remedy = "Are these the right files? --keep REASON spares a kind of pairs."
-        first, last, shift = max(_passages(judgement), key=lambda one: one[1] - one[0], default=(0, 0, 0))
+        longest = max(_passages(judgement), key=lambda passage: passage[1] - passage[0], default=(0, 0, 0))
+        first, last, shift = longest
         if last - first > len(pairs) // 2:
             remedy = f"Shift one file by a line: each source belongs to the target {_where(shift)}."
         raise UserError(fact, place="the corpus", remedy=remedy)
@@ -153,16 +154,16 @@ def clean(
 
 
 def _passages(judgement: Judgement) -> list[tuple[int, int, int]]:
-    """Return the runs of pairs that are shifted alike."""
-    found: list[tuple[int, int, int]] = []
+    """Return the passages of pairs with the same shift."""
+    passages: list[tuple[int, int, int]] = []
     marked = judgement.reasons == REASONS.index("misaligned")
     for index in np.flatnonzero(marked).tolist():
         shift = int(judgement.moved[index])
-        if found and found[-1][2] == shift and index - found[-1][1] < CLOSE:
-            found[-1] = (found[-1][0], index + 1, shift)
+        if passages and passages[-1][2] == shift and index - passages[-1][1] < CLOSE:
+            passages[-1] = (passages[-1][0], index + 1, shift)
         else:
-            found.append((index + 1, index + 1, shift))
-    return found
+            passages.append((index + 1, index + 1, shift))
+    return passages
 
 
 def _where(shift: int) -> str:

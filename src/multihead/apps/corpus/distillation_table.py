@@ -22,12 +22,12 @@ class SystemRow:
     Attributes:
         test: name of the test set.
         system: the teachers or the student.
-        parameters: their number.
+        parameters: number of parameters.
         megabytes: size of the weights on disk.
-        sentences_per_second: in batches, by the run's search settings, on this machine.
+        sentences_per_second: in batches, with the run's search settings, on this machine.
         bleu: sacreBLEU.
-        difference: its BLEU minus the teachers'; None for the teachers.
-        p_value: of the difference (paired bootstrap); None for the teachers.
+        difference: BLEU minus the teachers' BLEU; None for the teachers.
+        p_value: p-value of the difference (paired bootstrap); None for the teachers.
     """
 
     test: str
@@ -43,7 +43,7 @@ class SystemRow:
 def distillation_table(
     teachers: Sequence[Path], student: Path, *, device: str, progress: OnProgress
 ) -> list[SystemRow]:
-    """Translate the student's test sets, or else its validation files, by both systems; none: no rows.
+    """Translate the student's test sets, or else its validation files, with both systems.
 
     Args:
         teachers: run folders; several are an ensemble.
@@ -51,25 +51,27 @@ def distillation_table(
         device: device of both.
         progress: called with the progress.
     """
-    found = []
+    rows = []
     for test in _tests(Run.open(student)):
         measured = []
         for name, folders in (("teacher", teachers), ("student", [student])):
             translator = Translator.load(*folders, device=device)
             translator.translate(test.sources[:1])  # the engine is chosen and proven
-            shown = partial(progress, f"{test.name}: {name}")
-            one = evaluate(translator, test, translator.settings, progress=shown)
-            measured.append(one)
+            report = partial(progress, f"{test.name}: {name}")
+            evaluation = evaluate(translator, test, translator.settings, progress=report)
+            measured.append(evaluation)
             label = f"{len(folders)} teachers" if len(folders) > 1 else name
             size = sum((folder / WEIGHTS).stat().st_size for folder in folders) / 1e6
             parameters = sum(map(size_of, translator.models))
-            found.append(
-                SystemRow(test.name, label, parameters, size, one.sentences_per_second, one.bleu.value)
+            rows.append(
+                SystemRow(
+                    test.name, label, parameters, size, evaluation.sentences_per_second, evaluation.bleu.value
+                )
             )
         tested = compare(measured[0], measured[1])["bleu"]
         difference = measured[1].bleu.value - measured[0].bleu.value
-        found[-1] = replace(found[-1], difference=difference, p_value=tested.p_value)
-    return found
+        rows[-1] = replace(rows[-1], difference=difference, p_value=tested.p_value)
+    return rows
 
 
 def _tests(student: Run) -> list[TestSet]:
@@ -77,6 +79,6 @@ def _tests(student: Run) -> list[TestSet]:
     if data.tests:
         return [read_test_set(name, data, names) for name, names in data.tests.items()]
     if data.valid_source:
-        # The first file of each side, which is all of them unless a corpus is in parts.
+        # The first file of each side: all of them, unless a corpus is in parts.
         return [read_test_set(VALIDATION, data, (*data.valid_source[:1], *data.valid_target[:1]))]
     return []

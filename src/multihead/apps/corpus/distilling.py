@@ -1,8 +1,8 @@
 """Sequence-level knowledge distillation (Kim and Rush 2016): a student learns its teachers' translations.
 
-Stages, each resumable: the teachers translate the source side (beam search); of each sentence's n best
-outputs the one most similar to the reference is kept (sequence-level interpolation, sec. 3.3); the student is
-trained.
+Stages, each resumable: the teachers translate the source side (beam search); each sentence's target is the
+output of its n best that is most similar to the reference (sequence-level interpolation, sec. 3.3); the
+student is trained.
 """
 
 import json
@@ -28,7 +28,7 @@ from multihead.text.corpus import read_pairs
 from multihead.text.lines import read_lines
 
 STUDENTS = ("micro", "tiny", "base")
-"""Sizes of students; the recipe of each is ``student-NAME``."""
+"""Sizes of students; their recipes are ``student-NAME``."""
 BLOCKS, SOURCE, TARGET, MANIFEST = "blocks", "source.txt", "target.txt", "distilled.json"
 STAGE = "translating by the teacher"
 VALIDATION_KEYS = ("valid_source", "valid_target")
@@ -39,7 +39,7 @@ class Lessons:
     """The pairs that a student learns from.
 
     Attributes:
-        folder: of the files.
+        folder: the folder of the files.
         pairs: number of pairs.
         dropped: source sentences without a pair, by reason.
         changed: pairs whose target differs from the reference; 0 without references.
@@ -57,14 +57,14 @@ class Lessons:
 
 @dataclass(frozen=True)
 class DistillationCorpus:
-    """Source sentences, with references or without.
+    """Source sentences, with or without references.
 
     Attributes:
-        data: settings by which the files are read.
+        data: settings for reading the files.
         sources: files of the source side.
-        targets: files of the references; empty: files with both sides, or none at all.
-        alone: True if the source files are text without references.
-        held_out: files of the pairs that the teacher held out, source and target; none where its recipe names
+        targets: files of the references; empty: the source files have both sides, or there are none.
+        alone: whether the source files are text without references.
+        held_out: files of the pairs that the teacher held out, source and target; empty if its recipe names
             validation files.
     """
 
@@ -110,7 +110,7 @@ class DistillationCorpus:
 
 
 def judged_on(corpus: DistillationCorpus, recipe: Recipe[Settings]) -> Recipe[Settings]:
-    """Return the student's recipe, its validation data being what its teacher held out, if anything."""
+    """Return the student's recipe, validated on the data that its teacher held out, if any."""
     if not corpus.held_out or recipe.data.valid_source:
         return recipe
     named = {key: (str(Path(name).absolute()),) for key, (name,) in corpus.held_out.items()}
@@ -118,7 +118,7 @@ def judged_on(corpus: DistillationCorpus, recipe: Recipe[Settings]) -> Recipe[Se
 
 
 def lessons_folder(student: Path) -> Path:
-    """Return the folder of a student's training data: beside the run, which holds nothing but itself."""
+    """Return the folder of a student's training data: beside the run folder."""
     return student.with_name(student.name + ".distilled")
 
 
@@ -132,13 +132,13 @@ def distill(
     keep_original: bool = True,
     progress: OnProgress,
 ) -> Lessons:
-    """Translate the source side by the teachers into a folder of pairs; complete a folder that was begun.
+    """Translate the source side with the teachers into a folder of pairs, or complete such a folder.
 
     Args:
         teachers: folders of the translator's runs.
-        corpus: what they translate.
-        folder: of the output.
-        translator: of the teachers.
+        corpus: the sentences to translate.
+        folder: the output folder.
+        translator: the ensemble of the teachers.
         search: its n best outputs are the candidates.
         keep_original: add the original pairs.
         progress: called with the progress.
@@ -158,11 +158,11 @@ def distill(
     blocks = TranslatedBlocks(folder / BLOCKS, basis)
 
     def translate(lines: Sequence[str], first: int) -> list[str]:
-        found = translator.translate(lines, search, first_number=first)
+        translations = translator.translate(lines, search, first_number=first)
         references = [reference for _, reference in pairs[first : first + len(lines)]]
         return [
-            _nearest([output.text for output in one.hypotheses] or [one.text], reference)
-            for one, reference in zip(found, references, strict=True)
+            _nearest([output.text for output in translation.hypotheses] or [translation.text], reference)
+            for translation, reference in zip(translations, references, strict=True)
         ]
 
     outputs = blocks.translated(
@@ -201,7 +201,7 @@ def _nearest(candidates: Sequence[str], reference: str | None) -> str:
     return candidates[scores.index(max(scores))]
 
 
-def student_recipe(name: str, teacher: Run, folder: Path, given: Mapping[str, object]) -> Recipe[Settings]:
+def student_recipe(name: str, teacher: Run, folder: Path, values: Mapping[str, object]) -> Recipe[Settings]:
     """Return the recipe that trains a student on a folder of lessons.
 
     Validation and test sets are the teacher's.
@@ -210,13 +210,13 @@ def student_recipe(name: str, teacher: Run, folder: Path, given: Mapping[str, ob
         name: one of ``STUDENTS``, a recipe or a file.
         teacher: the first teacher.
         folder: see :func:`distill`.
-        given: settings by dotted key.
+        values: settings by dotted key.
     """
     data = teacher.recipe.data
     base = Path(data.dir)
 
     def absolute(names: Sequence[str]) -> tuple[str, ...]:
-        return tuple(each if is_address(each) else str((base / each).absolute()) for each in names)
+        return tuple(name if is_address(name) else str((base / name).absolute()) for name in names)
 
     overrides: dict[str, object] = {
         "data.source": (str((folder / SOURCE).absolute()),),
@@ -226,5 +226,6 @@ def student_recipe(name: str, teacher: Run, folder: Path, given: Mapping[str, ob
         **{f"data.{key}": getattr(data, key) for key in ("source_language", "target_language", "lowercase")},
         "data.drop_identical": False,
     }
-    recipe = recipes.load(f"student-{name}" if name in STUDENTS else name, {**overrides, **given}, own=True)
+    base_recipe = f"student-{name}" if name in STUDENTS else name
+    recipe = recipes.load(base_recipe, {**overrides, **values}, own=True)
     return replace(recipe, name=f"{recipe.name}-of-{teacher.recipe.name}")

@@ -1,4 +1,4 @@
-"""Data diversification: one student learns from a corpus and from translations of it (Nguyen et al. 2020).
+"""Data diversification: a student learns from a corpus and from translations of it (Nguyen et al. 2020).
 
 Teachers are trained in both directions, with different seeds. The ensemble of the forward teachers, and each
 of them but the first, translate the source side; the ensemble of the backward teachers translates the target
@@ -41,23 +41,23 @@ from multihead.workflows.resolve_recipe import resolve_recipe
 PLAN = "diversify.json"
 STUDENT = "student"
 DONE = ".done"
-"""Ending of the file beside a run that holds the hash of its final weights."""
+"""Suffix of the file beside a run with the hash of its final weights."""
 FORWARD, BACKWARD = 2, 1
-"""Teachers of each direction."""
+"""Number of teachers in each direction."""
 ENSEMBLE = "ensemble of the teachers"
 
 
 @dataclass(frozen=True)
 class DiversificationRequest:
-    """The trainings that a diversification consists of.
+    """The training runs of a diversification.
 
     Attributes:
-        name: the recipe of the teachers, None for settings suggested by the corpus.
-        student: the recipe of the student; None: that of the teachers.
+        name: the teachers' recipe; None: settings suggested by the corpus.
+        student: the student's recipe; None: the teachers'.
         corpus: the named files.
         given: settings by dotted key, for all trainings.
-        folder: for everything.
-        forward: number of teachers in the direction of the student.
+        folder: folder of all results.
+        forward: number of teachers in the student's direction.
         backward: number of teachers in the opposite direction.
     """
 
@@ -72,7 +72,7 @@ class DiversificationRequest:
 
 @dataclass
 class _Work:
-    """Everything that the stages share."""
+    """State shared by the stages."""
 
     request: DiversificationRequest
     recipe: Recipe[Settings]
@@ -94,7 +94,7 @@ def diversify(
     *,
     begin: Callable[[str], object] = lambda name: None,
 ) -> list[tuple[str, Evaluation]]:
-    """Train teachers and a student, or resume; return (system, evaluation) of teachers, ensemble and student.
+    """Train or resume teachers and a student; return the evaluation of each system.
 
     Args:
         request: what to train.
@@ -123,18 +123,18 @@ def diversify(
 
 
 def _stages(request: DiversificationRequest) -> list[Stage]:
-    found: list[Stage] = [("the corpus", _copy)]
+    stages: list[Stage] = [("the corpus", _copy)]
     for back, count in ((False, request.forward), (True, request.backward)):
         for number in range(count):
-            way_of = "backward" if back else "forward"
-            found.append((f"{way_of} teacher {number + 1}", partial(_teach, number=number, back=back)))
+            name = f"{'backward' if back else 'forward'} teacher {number + 1}"
+            stages.append((name, partial(_teach, number=number, back=back)))
     for number, (name, _, _) in enumerate(_translations(request)):
-        found.append((f"translation {name}", partial(_translate, number=number)))
-    return [*found, ("the student", _study)]
+        stages.append((f"translation {name}", partial(_translate, number=number)))
+    return [*stages, ("the student", _study)]
 
 
 def _check_plan(request: DiversificationRequest, recipe: Recipe[Settings]) -> None:
-    """Refuse a folder that was begun with another request; record a new one's."""
+    """Refuse a folder that was begun with another request; record the request."""
     data = recipe.data
     named = [locate_file(data.dir, name) for name in (*data.source, *data.target, *data.valid_source)]
     plan = {
@@ -149,7 +149,7 @@ def _check_plan(request: DiversificationRequest, recipe: Recipe[Settings]) -> No
     if path.exists() and disk.content(path).decode("utf-8", "replace") != text:
         fact = "this folder was begun with another corpus, recipe or other settings"
         raise UserError(
-            fact, place=str(path), remedy="Give the same ones to resume, or another --run folder."
+            fact, place=str(path), remedy="Give the same to resume, or name another --run folder."
         )
     files.write_text(path, text)
 
@@ -167,15 +167,15 @@ def _teach(work: _Work, *, number: int, back: bool) -> None:
     if _complete(folder):
         return
     seed = work.recipe.training.seed + number
-    given = {**_given(work, back=back), "training.seed": seed}
+    settings = {**_given(work, back=back), "training.seed": seed}
     corpus = reverse_direction(work.corpus) if back else work.corpus
-    if train_part(work.request.name, corpus, given, folder, work.display).status == "interrupted":
+    if train_part(work.request.name, corpus, settings, folder, work.display).status == "interrupted":
         raise KeyboardInterrupt(folder.name)
     _completed(folder)
 
 
 def _complete(run: Path) -> bool:
-    """Return whether a training was ended; the weights are those that it ended with."""
+    """Return whether a training ended with the weights that the run has now."""
     mark = run.with_name(run.name + DONE)
     return mark.is_file() and disk.content(mark).decode("utf-8", "replace") == weights_hash(run) + "\n"
 
@@ -190,11 +190,13 @@ def _teachers(request: DiversificationRequest, *, back: bool) -> list[Path]:
 
 
 def _translations(request: DiversificationRequest) -> list[tuple[str, list[Path], bool]]:
-    """Return the file of each translation, its teachers, and whether it goes back."""
+    """Return each translation's file and teachers, and whether it goes backward."""
     forward, backward = _teachers(request, back=False), _teachers(request, back=True)
-    found = [("ensemble.target", forward, False)] if len(forward) > 1 else []
-    found += [(f"{one.name}.target", [one], False) for one in forward[min(1, len(found)) :]]
-    return [*found, ("back.source", backward, True)]
+    translations = [("ensemble.target", forward, False)] if len(forward) > 1 else []
+    translations += [
+        (f"{teacher.name}.target", [teacher], False) for teacher in forward[min(1, len(translations)) :]
+    ]
+    return [*translations, ("back.source", backward, True)]
 
 
 def _translate(work: _Work, *, number: int) -> None:
@@ -206,13 +208,13 @@ def _translate(work: _Work, *, number: int) -> None:
     search = translator.settings.model_copy(update={"n_best": 1})
     text = work.corpus["target" if back else "source"][0]
     basis = {
-        "teachers": [weights_hash(one) for one in teachers],
+        "teachers": [weights_hash(teacher) for teacher in teachers],
         "text": file_sha256(text),
         "search": search.model_dump(mode="json"),
     }
 
     def translate(lines: Sequence[str], first: int) -> list[str]:
-        return [one.text for one in translator.translate(lines, search, first_number=first)]
+        return [translation.text for translation in translator.translate(lines, search, first_number=first)]
 
     blocks = TranslatedBlocks(work.request.folder / f"{name}.blocks", basis)
     total = sum(1 for _ in read_lines(text))
@@ -226,25 +228,27 @@ def _study(work: _Work) -> None:
     if _complete(request.folder / STUDENT):
         return
     extra = [(name, back) for name, _, back in _translations(request)]
-    own = {side: work.corpus[side][0] for side in ("source", "target")}
-    made = [
-        (str(request.folder / name), own["target"]) if back else (own["source"], str(request.folder / name))
+    originals = {side: work.corpus[side][0] for side in ("source", "target")}
+    synthetic = [
+        (str(request.folder / name), originals["target"])
+        if back
+        else (originals["source"], str(request.folder / name))
         for name, back in extra
     ]
-    pairs = [(own["source"], own["target"]), *made]
+    pairs = [(originals["source"], originals["target"]), *synthetic]
     corpus = dict(work.corpus)
-    corpus |= {"source": tuple(one for one, _ in pairs), "target": tuple(other for _, other in pairs)}
-    given = _given(work, back=False)
+    corpus |= {"source": tuple(source for source, _ in pairs), "target": tuple(target for _, target in pairs)}
+    settings = _given(work, back=False)
     name = request.student or request.name
-    if train_part(name, corpus, given, request.folder / STUDENT, work.display).status == "interrupted":
+    if train_part(name, corpus, settings, request.folder / STUDENT, work.display).status == "interrupted":
         raise KeyboardInterrupt(STUDENT)
     _completed(request.folder / STUDENT)
 
 
 def _compare(work: _Work) -> Iterator[tuple[str, Evaluation]]:
-    """Yield the evaluation of every model on the validation set and on the test sets of the recipe."""
+    """Yield every system's evaluation on the validation set and on the recipe's test sets."""
     teachers = _teachers(work.request, back=False)
-    systems = {one.name: [one] for one in teachers}
+    systems = {run.name: [run] for run in teachers}
     if len(teachers) > 1:
         systems[ENSEMBLE] = teachers
     systems[STUDENT] = [work.request.folder / STUDENT]

@@ -1,8 +1,8 @@
-"""Pairs that two small translators of this very corpus find improbable (Junczys-Dowmunt 2018).
+"""Pairs that two small translators trained on the same corpus find improbable (Junczys-Dowmunt 2018).
 
-Two translators, one a direction, are trained on the pairs that are kept so far. Their scores of the pairs as
-they are, and of each source with the next line's target, are separated by logistic regression, as the lexical
-evidence is (``data.cleaning.lexical``).
+Two translators, one per direction, are trained on the pairs that remain. Logistic regression separates their
+scores of these pairs from those of each source with the next line's target, as for the lexical evidence
+(``data.cleaning.lexical``).
 """
 
 import json
@@ -24,11 +24,11 @@ from multihead.tasks.translation.lines import Translator
 from multihead.workflows.progress_display import ProgressDisplay
 
 SETTINGS: dict[str, object] = {"training.steps": 1_500, "validation.patience": 0}
-"""Of each translator, beside those that the corpus suggests."""
+"""Settings of each translator, in addition to those that the corpus suggests."""
 SIDES = ("source", "target")
 SCORED = "scores.json"
 CHUNK = 2_048
-"""Pairs scored in one call."""
+"""Number of pairs scored in one call."""
 
 Pair = tuple[str, str]
 Floats = NDArray[np.float64]
@@ -37,25 +37,25 @@ Floats = NDArray[np.float64]
 def judged_by_translators(
     pairs: Sequence[Pair], judgement: Judgement, folder: Path, display: ProgressDisplay
 ) -> Judgement:
-    """Return the judgement, with the pairs that two translators find improbable as "unlikely".
+    """Return the judgement, with "unlikely" for pairs that two translators find improbable.
 
     Args:
         pairs: all pairs.
         judgement: the verdicts so far; only pairs without one are scored.
-        folder: for the translators; the same call resumes.
+        folder: folder of the translators; the same call resumes.
         display: shows the progress.
 
     Raises:
         UserError: see ``train``.
         KeyboardInterrupt: the user interrupted a training; the same call resumes.
     """
-    kept = np.flatnonzero(judgement.reasons < 0)
-    own = [pairs[number] for number in kept.tolist()]
+    unmarked = np.flatnonzero(judgement.reasons < 0)
+    aligned = [pairs[number] for number in unmarked.tolist()]
     files.make_folder(folder)
     for side, name in enumerate(SIDES):
-        files.write_text(folder / f"train.{name}", "".join(f"{pair[side]}\n" for pair in own))
+        files.write_text(folder / f"train.{name}", "".join(f"{pair[side]}\n" for pair in aligned))
     columns: dict[str, list[Floats]] = {"true": [], "false": []}
-    nexts = [(own[n][0], own[(n + 1) % len(own)][1]) for n in range(len(own))]
+    nexts = [(aligned[n][0], aligned[(n + 1) % len(aligned)][1]) for n in range(len(aligned))]
     for name, ways in (("forward", SIDES), ("backward", SIDES[::-1])):
         corpus = {
             "source": (str(folder / f"train.{ways[0]}"),),
@@ -63,22 +63,22 @@ def judged_by_translators(
         }
         if train_part(None, corpus, SETTINGS, folder / name, display).status == "interrupted":
             raise KeyboardInterrupt(name)
-        for kind, rows in (("true", own), ("false", nexts)):
+        for kind, rows in (("true", aligned), ("false", nexts)):
             turned = rows if name == "forward" else [(target, source) for source, target in rows]
             columns[kind].append(_scores(folder, name, kind, turned, display))
     true, false = (
         np.stack([*columns[kind], np.minimum(*columns[kind])], axis=1) for kind in ("true", "false")
     )
     odds = log_odds(true, true, false)
-    found = judgement.odds.copy()
-    found[kept] = odds
+    all_odds = judgement.odds.copy()
+    all_odds[unmarked] = odds
     reasons = judgement.reasons.copy()
-    reasons[kept[odds < DOUBTFUL]] = REASONS.index("unlikely")
-    return replace(judgement, reasons=reasons, odds=found)
+    reasons[unmarked[odds < DOUBTFUL]] = REASONS.index("unlikely")
+    return replace(judgement, reasons=reasons, odds=all_odds)
 
 
 def _scores(folder: Path, name: str, kind: str, pairs: Sequence[Pair], display: ProgressDisplay) -> Floats:
-    """Return the mean log-probability of a target token of each pair, stored once it is computed."""
+    """Return each pair's mean log-probability per target token; scores are stored."""
     key = [weights_hash(folder / name), str(sum(sentence_hash("\0".join(pair)) for pair in pairs))]
     place = folder / f"{name}.{kind}.{SCORED}"
     if place.is_file():
@@ -91,9 +91,9 @@ def _scores(folder: Path, name: str, kind: str, pairs: Sequence[Pair], display: 
     translator = Translator.load(str(folder / name))
     means: list[float] = []
     for start in range(0, len(pairs), CHUNK):
-        for one in translator.score(pairs[start : start + CHUNK]):
-            count = len(one.token_log_probabilities)
-            means.append(one.log_probability / count if count else 0.0)
+        for score in translator.score(pairs[start : start + CHUNK]):
+            count = len(score.token_log_probabilities)
+            means.append(score.log_probability / count if count else 0.0)
         display.on_preparation(f"scoring, {name}", len(means), len(pairs))
     if not all(map(np.isfinite, means)):
         raise UserError(

@@ -1,4 +1,4 @@
-"""Translation of many lines in blocks, stored one by one, so that it can be interrupted and resumed."""
+"""Resumable translation of many lines in blocks, which are stored one by one."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ MOST = 1 << 28
 """Bytes of a stored block; a larger one is translated again."""
 SETTINGS = "settings.json"
 NO_TEXT = str.maketrans("\n\0", "  ")
-"""Bytes that a barely trained model may spell and that no line of a text file may hold."""
+"""Characters that a barely trained model may write and that a line of a text file cannot hold."""
 
 Translate = Callable[[Sequence[str], int], Sequence[str]]
 """(lines, number of the first line, from 0) -> one output a line."""
@@ -28,7 +28,7 @@ class TranslatedBlocks:
     """A folder of translated blocks.
 
     Args:
-        folder: made if it does not exist.
+        folder: created if missing.
         basis: everything that the outputs depend on, as JSON.
 
     Raises:
@@ -55,7 +55,7 @@ class TranslatedBlocks:
         total: int | None,
         progress: OnProgress,
     ) -> Iterator[tuple[str, str]]:
-        """Yield each line with its output; only blocks that are not stored are translated.
+        """Yield each line with its output; stored blocks are not translated again.
 
         A block holds a hash of its lines, so that a damaged or foreign one is translated again.
         """

@@ -1,4 +1,4 @@
-"""The size of a student's vocabulary: its recipe's, or less where the corpus has not the words for it."""
+"""The size of a student's vocabulary: its recipe's, or less if the corpus has too few words."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,21 +12,21 @@ from multihead.text.corpus import read_pairs
 
 KEY = "tokenizer.vocab_size"
 ENOUGH = 50_000
-"""Pairs that are read: from so many words any recipe's vocabulary can be learned."""
+"""Number of pairs read: enough to learn any recipe's vocabulary."""
 MULTIPLE = 8
-"""Firefox's engine takes vocabularies of a multiple of this size."""
+"""Firefox's engine requires a vocabulary size that is a multiple of this."""
 
 
-def fit_vocabulary(recipe: Recipe[Settings], given: Mapping[str, object]) -> Recipe[Settings]:
-    """Return the recipe with a vocabulary that its training data supports, and the reason if it is smaller.
+def fit_vocabulary(recipe: Recipe[Settings], settings: Mapping[str, object]) -> Recipe[Settings]:
+    """Return the recipe with a vocabulary that its data supports, and the reason for a smaller one.
 
     Args:
         recipe: a student's, whose training data exists.
-        given: settings by dotted key; a size among them is kept.
+        settings: settings by dotted key; a vocabulary size among them is kept.
     """
     tokenizer, data = recipe.tokenizer, recipe.data
-    own = KEY in given or tokenizer.file
-    if own or tokenizer.kind not in ("bpe", "unigram") or not tokenizer.joint:
+    fixed = KEY in settings or tokenizer.file
+    if fixed or tokenizer.kind not in ("bpe", "unigram") or not tokenizer.joint:
         return recipe
     pairs = islice(read_pairs(data, data.source, data.target), ENOUGH)
     measured = profile(pairs, lowercase=data.lowercase)

@@ -1,4 +1,4 @@
-"""Back-translation (Sennrich et al. 2016): monolingual target text, and a translation of it as its source."""
+"""Back-translation (Sennrich et al. 2016): monolingual target text with its translation as the source."""
 
 import json
 import random
@@ -22,7 +22,7 @@ from multihead.text.perturb import permute, perturb
 
 BLOCKS = "blocks"
 DROPPED_WORDS, MOST_MOVED = 0.1, 3
-"""Noise: share of words dropped, and places by which a word may move (Edunov et al. 2018, sec. 3)."""
+"""Noise: fraction of words dropped, and positions by which a word may move (Edunov et al. 2018, sec. 3)."""
 DEFAULT_ENDINGS = "source", "target"
 CORPORA = "corpora.toml"
 
@@ -33,8 +33,8 @@ class Synthetic:
 
     Attributes:
         folder: the folder.
-        pairs: pairs in it.
-        dropped: lines that gave no pair, by reason.
+        pairs: number of pairs.
+        dropped: number of lines without a pair, by reason.
         source: file of the translations.
         target: file of the monolingual text.
     """
@@ -62,17 +62,17 @@ def synthesise(
     encoding: str = "utf-8",
     progress: OnProgress,
 ) -> Synthetic:
-    """Translate monolingual text into a folder of pairs, the text as their target.
+    """Translate monolingual text into a folder of pairs, with the text as the target.
 
     Args:
         runs: folders of the translator's runs.
-        mono: text files, a sentence a line.
-        folder: of the output; one that was begun with the same arguments is completed.
+        mono: text files with one sentence per line.
+        folder: the output folder; if begun with the same arguments, it is completed.
         translator: translates from the language of the text, in one direction.
-        search: how.
+        search: search settings.
         noise: drop and move words of the translations.
         languages: codes of the translations and of the text, "" if unknown.
-        encoding: of the text.
+        encoding: the text's encoding.
         progress: called with the progress of each stage.
 
     Raises:
@@ -93,8 +93,8 @@ def synthesise(
     blocks = TranslatedBlocks(folder / BLOCKS, basis)
 
     def translate(lines: Sequence[str], first: int) -> list[str]:
-        found = translator.translate(lines, search, first_number=first)
-        return [one.text for one in found]
+        translations = translator.translate(lines, search, first_number=first)
+        return [translation.text for translation in translations]
 
     lines = _lines(mono, encoding, dropped)
     sources, targets = [], []
@@ -127,7 +127,7 @@ def weights_hash(run: Path) -> str:
 
 
 def languages_of(run: Run) -> tuple[str, str]:
-    """Return the codes of the languages that a run translates from and to, "" where its recipe names none."""
+    """Return the codes of the languages that a run translates from and to, "" if its recipe names none."""
     data = run.recipe.data
     source, target = (
         canonical(code) if code else "" for code in (data.source_language, data.target_language)
@@ -136,7 +136,7 @@ def languages_of(run: Run) -> tuple[str, str]:
 
 
 def _lines(mono: Sequence[str], encoding: str, dropped: dict[str, int]) -> Iterator[str]:
-    """Yield the different lines that are not empty; count the others."""
+    """Yield distinct non-empty lines; count the others."""
     seen: set[int] = set()
     for name in mono:
         for line in read_lines(name, encoding):

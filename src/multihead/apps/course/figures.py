@@ -47,8 +47,8 @@ def pictures(
 
     Args:
         pictures_NChw: the pictures.
-        titles: a line above each.
-        columns: pictures a row.
+        titles: a title above each picture.
+        columns: pictures per row.
         overlay_Nrc: weights of patches, (pictures, rows, columns), drawn over each picture in orange.
     """
     N, _, height, width = pictures_NChw.shape

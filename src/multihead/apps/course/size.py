@@ -7,5 +7,5 @@ VARIABLE = "MULTIHEAD_COURSE"
 
 
 def size(full: int, small: int) -> int:
-    """Return the size of an experiment: ``full``, or ``small`` where only its code is tested."""
+    """Return the size of an experiment: ``full``, or ``small`` if only its code is tested."""
     return small if os.environ.get(VARIABLE) == "small" else full

@@ -1,7 +1,7 @@
 """Journal of a document's translation: finished segments, so that a killed command resumes.
 
-A file of JSON lines beside the output. Its first line binds it to the input, the model and the settings; a
-line torn by a kill is the last one, and is dropped.
+A file of JSON lines beside the output. Its first line binds it to the input, the model and the settings. A
+killed command can tear only the last line, which is dropped.
 """
 
 import fcntl
@@ -21,12 +21,12 @@ FORMAT = 1
 
 
 class Journal:
-    """The journal of an output file, locked; ``records`` are those of an earlier, interrupted translation.
+    """The locked journal of an output file; ``records`` come from an earlier, interrupted translation.
 
     Args:
         output: the file that is written at the end.
         key: identifies input, model and settings; a journal of another key is discarded.
-        path: the journal's file, for one that stays; None: beside the output.
+        path: the file of a permanent journal; None: beside the output.
 
     Raises:
         UserError: another process is translating into the same file; the folder cannot be written.
@@ -38,11 +38,11 @@ class Journal:
         self._head = {"format": FORMAT, "key": key}
         self._file = self._is_locked()
         lines = self._file.read().split(b"\n")
-        # What follows the last line feed is a torn line.
-        found = [_parse(line) for line in lines[:-1]]
-        whole = found.index(None) if None in found else len(found)
-        if whole and found[0] == self._head:
-            self.records = [record for record in found[1:whole] if record]
+        # Text after the last line feed is a torn line.
+        records = [_parse(line) for line in lines[:-1]]
+        whole = records.index(None) if None in records else len(records)
+        if whole and records[0] == self._head:
+            self.records = [record for record in records[1:whole] if record]
             self._file.truncate(sum(len(line) + 1 for line in lines[:whole]))
             self._file.seek(0, os.SEEK_END)
         else:
@@ -65,7 +65,7 @@ class Journal:
         return file
 
     def add(self, records: Sequence[Mapping[str, Any]]) -> None:
-        """Append the records of finished segments; they are on the disk when this returns."""
+        """Append the records of finished segments and sync them to disk."""
         self._write(records)
 
     def _write(self, records: Sequence[Mapping[str, Any]]) -> None:
@@ -96,10 +96,10 @@ def _create(path: str, flags: int) -> int:
 
 def _parse(line: bytes) -> dict[str, Any] | None:
     try:
-        found = json.loads(line)
+        record = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return record if isinstance(record, dict) else None
 
 
 def spell(markup: Markup | TextMarkup) -> list[str | list[str]]:
@@ -108,5 +108,5 @@ def spell(markup: Markup | TextMarkup) -> list[str | list[str]]:
 
 
 def read(pieces: Sequence[Any]) -> Markup:
-    """Return the markup that was ``spell``."""
+    """Return the markup from the JSON of :func:`spell`."""
     return Markup.of(*(piece if isinstance(piece, str) else Tag(piece[0], piece[1]) for piece in pieces))

@@ -1,7 +1,7 @@
-"""Records of what was translated into which files, so that no correction is overwritten.
+"""Records of finished translations, so that no correction by hand is overwritten.
 
-A folder of translations has its record inside. Of translations beside their documents, whose names nobody
-typed, the records are in the user's cache folder: what it does not know counts as somebody's.
+A folder of translations holds its record. Translations beside their documents, whose names nobody typed, have
+records in the user's cache folder; a file without a record counts as the user's own.
 """
 
 import hashlib
@@ -18,13 +18,13 @@ from multihead.run.files import write_text
 from multihead.system import disk
 
 RECORD = ".multihead-translated.jsonl"
-"""File of a folder of translations that says what was translated into it."""
+"""The record in a folder of translations."""
 State = Literal["new", "finished", "changed"]
-"""Of a document's output: to be translated; translated with the same model and settings, and as it was then;
-changed since, or not by this command."""
+"""State of an output: missing or out of date; translated with the same model and settings, and unchanged
+since; or changed, or not written by this command."""
 Record = Mapping[str, object]
-"""``key``: a digest of everything that a translation depended on; ``sha256``: that of its file; ``document``:
-that of the document."""
+"""``key``: a digest of everything that a translation depends on; ``sha256``: digest of its file;
+``document``: digest of the document."""
 
 
 class FinishedDocuments(ABC):
@@ -36,33 +36,33 @@ class FinishedDocuments(ABC):
 
     @abstractmethod
     def _record(self, output: Path, record: Record) -> None:
-        """Take note of a finished output."""
+        """Record a finished output."""
 
     def state(self, output: Path, key: str) -> State:
-        """Return what to do with a document, by its output and what its translation depends on."""
+        """Return the state of an output; ``key``: see ``Record``."""
         if not output.is_file():
             return "new"
         record = self.recorded(output)
-        with suppress(OSError):  # what cannot be read is not ours to replace
+        with suppress(OSError):  # an unreadable file is not ours to replace
             if not output.stat().st_size:
-                return "new"  # made by mktemp, say
+                return "new"  # made by mktemp, for example
             if record.get("sha256") == disk.sha256(output):
                 return "finished" if record.get("key") == key else "new"
         return "changed"
 
     def add(self, document: Path, output: Path, key: str) -> None:
-        """Take note of a finished document, unless it went into a pipe or device."""
+        """Record a finished document, unless its output is a pipe or device."""
         if output.is_file():
             content = {"key": key, "sha256": disk.sha256(output), "document": disk.sha256(document)}
             self._record(output, content)
 
 
 class FinishedInFolder(FinishedDocuments):
-    """Record of a folder of outputs, kept in its journal."""
+    """Record of a folder of outputs, in its journal."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._records = {str(one.get("output")): one for one in journal.records}
+        self._records = {str(record.get("output")): record for record in journal.records}
 
     def recorded(self, output: Path) -> Record:
         """Return the last record of an output of this folder."""
@@ -76,18 +76,18 @@ class FinishedInFolder(FinishedDocuments):
 
 
 class FinishedBeside(FinishedDocuments):
-    """Records of outputs beside their documents, a small file each in the cache folder."""
+    """Records of outputs beside their documents, one small file each in the cache folder."""
 
     def recorded(self, output: Path) -> Record:
-        """Return the record that the cache has; what cannot be read is none."""
+        """Return the record in the cache; empty if it cannot be read."""
         with suppress(OSError, ValueError, RecursionError):
-            found = json.loads(disk.content(self._file(output)))
-            if isinstance(found, dict):
-                return found
+            record = json.loads(disk.content(self._file(output)))
+            if isinstance(record, dict):
+                return record
         return {}
 
     def _record(self, output: Path, record: Record) -> None:
-        # What cannot be recorded is kept by the next command, which says so.
+        # An output without a record is kept by the next command, which says so.
         with suppress(OSError, UserError):
             file = self._file(output)
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +100,7 @@ class FinishedBeside(FinishedDocuments):
 
 @contextmanager
 def find_finished(root: Path | None) -> Iterator[FinishedDocuments]:
-    """Yield what was translated into a folder of outputs, which is made; None: beside the documents.
+    """Yield the record of a folder of outputs, created if missing; None: of outputs beside the documents.
 
     Raises:
         UserError: another command is translating into the folder; it cannot be written.
@@ -119,10 +119,10 @@ def find_finished(root: Path | None) -> Iterator[FinishedDocuments]:
 
 def has_changed(document: Path, output: Path) -> bool:
     """Return whether a document is known to have changed since it was translated into this file."""
-    found: list[Record] = [FinishedBeside().recorded(output)]
-    root = next((one for one in output.absolute().parents if (one / RECORD).is_file()), None)
+    records: list[Record] = [FinishedBeside().recorded(output)]
+    root = next((parent for parent in output.absolute().parents if (parent / RECORD).is_file()), None)
     if root is not None:
         with suppress(UserError), Journal(root, "documents", root / RECORD) as journal:
-            found.append(FinishedInFolder(journal).recorded(output.absolute()))
-    known = {one["document"] for one in found if "document" in one}
-    return bool(known) and disk.sha256(document) not in known
+            records.append(FinishedInFolder(journal).recorded(output.absolute()))
+    digests = {record["document"] for record in records if "document" in record}
+    return bool(digests) and disk.sha256(document) not in digests

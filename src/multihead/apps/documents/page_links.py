@@ -1,4 +1,4 @@
-"""Links between the pages of a folder, whose headings keep their names in translation."""
+"""Links between the pages of a folder; headings that they name keep their anchors in translation."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -7,11 +7,11 @@ from pathlib import Path
 from multihead.data.documents.library import BY_ENDING, defined, links_beyond, referred
 
 MOST = 8 << 20
-"""Bytes that are read of a page."""
+"""Maximum bytes read from a page."""
 
 
 def linked_places(documents: Sequence[Path]) -> Mapping[Path, frozenset[str]]:
-    """Return the places in pages that other pages link to, by page."""
+    """Return, for each page, the places in it that other pages link to."""
     pages: dict[str, list[Path]] = {"markdown": [], "rst": []}
     for path in documents:
         if (format := BY_ENDING.get(path.suffix.lower())) and format.name in pages:
@@ -22,17 +22,17 @@ def linked_places(documents: Sequence[Path]) -> Mapping[Path, frozenset[str]]:
 def _linked_by_address(paths: Sequence[Path]) -> dict[Path, frozenset[str]]:
     """Return the places that Markdown links to: ``guide.md#set-up``, ``guide#set-up``, ``guide/#set-up``."""
     pages = {path.resolve(): path for path in paths}
-    found: dict[Path, set[str]] = {}
+    by_page: dict[Path, set[str]] = {}
     for whole, path in pages.items():
         for name, place in links_beyond(_text(path)):
             other = next(filter(None, map(pages.get, _candidates(whole.parent, name))), None)
             if other and other != path:
-                found.setdefault(other, set()).add(place)
-    return {path: frozenset(places) for path, places in found.items()}
+                by_page.setdefault(other, set()).add(place)
+    return {path: frozenset(places) for path, places in by_page.items()}
 
 
 def _linked_by_label(paths: Sequence[Path]) -> dict[Path, frozenset[str]]:
-    """Return the names that no label defines, which are titles of a page (Sphinx' ``autosectionlabel``)."""
+    """Return the names that no label defines: titles of a page (Sphinx's ``autosectionlabel``)."""
     names: set[str] = set()
     labels: set[str] = set()
     for text in map(_text, paths):
@@ -48,7 +48,7 @@ def _text(path: Path) -> str:
 
 
 def _candidates(folder: Path, name: str) -> Iterator[Path]:
-    """Yield the files that a link may name."""
+    """Yield the files to which a link may resolve."""
     with suppress(OSError, ValueError):
         whole = (folder / name).resolve()
         yield whole

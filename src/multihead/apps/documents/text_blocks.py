@@ -1,10 +1,8 @@
-"""A text file in blocks of equally many lines, each found by its place in the file and checked when read."""
+"""A text file in blocks with equal numbers of lines, each with its offset and checksum."""
 
 import hashlib
-import json
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +15,22 @@ from multihead.system import disk
 from multihead.text.lines import is_compressed, lines_of
 
 CHUNK = 1 << 22
-"""Bytes read at once while the blocks are found."""
+"""Bytes read at once while searching for blocks."""
 
 
-@dataclass(frozen=True)
-class TextBlocks:
+class TextBlocks(BaseModel):
     """The blocks of a text file.
 
     Attributes:
         bytes: size of the file.
-        sha256: of the whole file.
+        sha256: digest of the whole file.
         lines: number of its lines.
-        block: lines of a block; the last may have fewer.
-        starts: place of the first byte of each block.
-        sums: CRC-32 of the bytes of each block.
+        block: lines in a block; the last may have fewer.
+        starts: offset of each block's first byte.
+        sums: CRC-32 of each block's bytes.
     """
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
     bytes: int
     sha256: str
@@ -68,17 +67,17 @@ def find_blocks(path: Path, block: int) -> TextBlocks:
     """Find the blocks of a file in one pass.
 
     Raises:
-        UserError: it cannot be read, or is compressed, so that no block can be read without those before it.
+        UserError: it cannot be read, or is compressed, so that its blocks cannot be read separately.
     """
     starts, sums, lines, crc = [0], [], 0, 0
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     with files.report_disk_errors(path):
         size = disk.regular_size(path)
         if is_compressed(path):
             remedy = "Decompress it first, or translate it as a whole, without --part."
             raise UserError("a compressed file has no parts", place=str(path), remedy=remedy)
         for place, chunk in _chunks(path):
-            found.update(chunk)
+            digest.update(chunk)
             ends = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
             begun = 0
             for end in ends[block - 1 - lines % block :: block].tolist():
@@ -93,7 +92,8 @@ def find_blocks(path: Path, block: int) -> TextBlocks:
     else:
         sums.append(crc)
         lines += last != b"\n"
-    return TextBlocks(size, found.hexdigest(), lines, block, starts, sums)
+    sha256 = digest.hexdigest()
+    return TextBlocks(bytes=size, sha256=sha256, lines=lines, block=block, starts=starts, sums=sums)
 
 
 def _chunks(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -104,28 +104,12 @@ def _chunks(path: Path) -> Iterator[tuple[int, bytes]]:
             place += len(chunk)
 
 
-class _Saved(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-    bytes: int
-    sha256: str
-    lines: int
-    block: int
-    starts: list[int]
-    sums: list[int]
-
-
-def to_json(blocks: TextBlocks) -> dict[str, Any]:
-    """Return the blocks as a JSON object."""
-    return asdict(blocks)
-
-
 def from_json(saved: Mapping[str, Any], place: Path) -> TextBlocks:
-    """Return the blocks from the JSON object of :func:`to_json`. Raises ``UserError`` if it is damaged."""
+    """Return the blocks from their JSON object. Raises ``UserError`` if it is damaged."""
     try:
-        blocks = TextBlocks(**_Saved.model_validate(saved).model_dump())
-    except (ValidationError, json.JSONDecodeError):
-        blocks = TextBlocks(-1, "", 0, 1, [], [])
+        blocks = TextBlocks.model_validate(saved)
+    except ValidationError:
+        blocks = TextBlocks(bytes=-1, sha256="", lines=0, block=1, starts=[], sums=[])
     rising = [*blocks.starts, blocks.bytes]
     count = -(-blocks.lines // max(1, blocks.block))
     fits = (

@@ -1,4 +1,4 @@
-"""Translation of a document: its segments, exact matches of a memory first, then the model."""
+"""Translation of a document's segments: exact matches of a memory first, then the model."""
 
 import hashlib
 import json
@@ -32,9 +32,9 @@ from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text.terms import Glossary
 
 KEPT = "kept as it is"
-"""Warning of a text for which the model gives no translation."""
+"""Warning for a text without a translation by the model."""
 CHUNK = 6000
-"""Characters that are translated together: a kill loses at most these."""
+"""Characters translated together; a killed command loses at most these."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,15 @@ class DocumentRequest:
 
     Attributes:
         path: the document.
-        output: the file to write, of the same format.
+        output: the file to write, in the same format.
         search: search settings.
         memory: a TMX, XLIFF or PO file.
         glossary: a glossary.
-        sentences: False: a line of a segment is one sentence.
-        encoding: of a text that does not say its own.
-        again: translate segments again that are translated already.
-        columns: of a table of values, see ``open_document``.
-        linked: places in it that other documents link to.
+        sentences: split lines into sentences; False: each line of a segment is one sentence.
+        encoding: encoding of a text that does not declare one.
+        again: translate segments again that already have a translation.
+        columns: columns of a table of values, see ``open_document``.
+        linked: places in it to which other documents link.
     """
 
     path: Path
@@ -71,16 +71,16 @@ class Summary:
     """Counts of a document's segments.
 
     Attributes:
-        segments: all of them.
-        kept: translated before.
-        from_memory: exact matches.
-        translated: by the model.
-        resumed: of those, finished by an earlier, interrupted command.
-        review: marked for review, or to be reviewed where the format has no mark.
-        unplaced: (place, placeholder) whose place the model did not decide.
-        missing: (place, source term) without its translation.
+        segments: all segments.
+        kept: segments translated before.
+        from_memory: exact matches in the memory.
+        translated: segments translated by the model.
+        resumed: segments among these from an earlier, interrupted command.
+        review: segments to review, marked if the format has a mark.
+        unplaced: (place, placeholder) whose position in the translation is uncertain.
+        missing: (place, source term) of terms whose translation is missing.
         warnings: (place, note).
-        cautions: languages that the document names and the translator does not have.
+        cautions: disagreements between the document's and the translator's languages.
     """
 
     segments: int = 0
@@ -110,8 +110,8 @@ def translate_document(
 
     Args:
         request: the document.
-        translator: of one direction.
-        folders: the translator's runs, which the journal is bound to.
+        translator: a translator of one direction.
+        folders: the translator's runs, to which the journal is bound.
         progress: called with the number of finished segments.
         caution: called with each of the summary's cautions, before anything is translated.
 
@@ -153,14 +153,16 @@ def translate_document(
         if progress:
             progress(summary.segments - len(by_number), summary.segments)
         for chunk in _chunks([segment for segment in pending if segment.number in by_number]):
-            found = translator.translate_markup(
+            results = translator.translate_markup(
                 [to_translate(segment.source) for segment in chunk],
                 request.search,
                 sentences=request.sentences,
                 glossary=glossary,
                 bare=True,
             )
-            records = [_record(segment, one) for segment, one in zip(chunk, found, strict=True)]
+            records = [
+                _record(segment, translated) for segment, translated in zip(chunk, results, strict=True)
+            ]
             journal.add(records)
             for segment, record in zip(chunk, records, strict=True):
                 _count(summary, segment, record, translations)
@@ -173,12 +175,12 @@ def translate_document(
 
 
 def _cautions(document: Document, source: str | None, target: str | None) -> list[str]:
-    """Return what a document's languages and the translator's disagree in."""
+    """Return the disagreements between a document's and the translator's languages."""
     sides = (("from", document.source_language, source), ("to", document.target_language, target))
     return [
-        f"the document names {named} as the language to translate {side}, the model translates {side} {own}"
-        for side, named, own in sides
-        if named and own and not languages_match(own, named)
+        f"the document names {named} as the language to translate {side}, the model translates {side} {ours}"
+        for side, named, ours in sides
+        if named and ours and not languages_match(ours, named)
     ]
 
 
@@ -200,7 +202,7 @@ def _refuse_output(request: DocumentRequest) -> None:
 def translation_digest(
     request: DocumentRequest, translator: TextTranslator, folders: Sequence[str | Path]
 ) -> str:
-    """Return a digest of everything that the translation depends on."""
+    """Return a digest of everything on which the translation depends."""
     named = [request.path, *filter(None, (request.memory, request.glossary))]
     read_files = [path for path in named if path.is_file()]  # a missing one is reported when it is read
     models = [Path(folder) / name for folder in folders for name in (MODEL, WEIGHTS)]
@@ -225,7 +227,7 @@ def _memory(path: Path, source: str | None, target: str | None) -> TranslationMe
     return _read_memory(path, version(path.stat()) if path.is_file() else (), source, target)
 
 
-# Of a folder of documents, each is translated with the same memory and model: they are read once.
+# Documents of a folder share their memory and model, which are read once.
 @lru_cache(1)
 def _read_memory(
     path: Path, version: tuple[int, ...], source: str | None, target: str | None
@@ -251,23 +253,23 @@ def _chunks(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
         yield chunk
 
 
-def _record(segment: Segment, found: TextTranslation) -> dict[str, Any]:
+def _record(segment: Segment, translation: TextTranslation) -> dict[str, Any]:
     """Return a translated segment as a line of the journal."""
-    warnings = list(found.warnings)
-    target = spell(found.markup)
-    if not found.text.strip():
-        # A document without this text would say less, and nobody would see it.
+    warnings = list(translation.warnings)
+    target = spell(translation.markup)
+    if not translation.text.strip():
+        # Nobody would notice a text that is missing from the document.
         target = spell(segment.source)
         warnings.append(KEPT)
-    if segment.max_length is not None and len(found.text) > segment.max_length:
-        warnings.append(f"{len(found.text):,} characters, more than the {segment.max_length:,} allowed")
+    if segment.max_length is not None and len(translation.text) > segment.max_length:
+        warnings.append(f"{len(translation.text):,} characters, more than the {segment.max_length:,} allowed")
     return {
         "number": segment.number,
         "target": target,
-        "confidence": round(found.confidence, 4),
-        "review": found.doubtful or bool(warnings),
-        "unplaced": list(found.unplaced),
-        "missing": [term.source for term in found.missing],
+        "confidence": round(translation.confidence, 4),
+        "review": translation.doubtful or bool(warnings),
+        "unplaced": list(translation.unplaced),
+        "missing": [term.source for term in translation.missing],
         "warnings": warnings,
     }
 
@@ -275,7 +277,7 @@ def _record(segment: Segment, found: TextTranslation) -> dict[str, Any]:
 def _valid(
     records: Sequence[Mapping[str, Any]], segments: Mapping[int, Segment]
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the records of a journal that fit the document, each segment once."""
+    """Yield a journal's records that fit the document, one per segment."""
     seen: set[int] = set()
     for record in records:
         try:

@@ -1,4 +1,4 @@
-"""Several documents, and folders of them: which are translated to where."""
+"""Plan of translating several documents and folders: documents and their outputs."""
 
 import os
 from collections import Counter
@@ -19,7 +19,7 @@ class FolderTranslationPlan:
     Attributes:
         documents: (document, output).
         root: the folder of the outputs; None if each stands beside its document.
-        others: number of files by ending that are no documents, and stay where they are.
+        others: number of files by ending that are not documents; they are left alone.
     """
 
     documents: list[tuple[Path, Path]] = field(default_factory=list)
@@ -28,7 +28,7 @@ class FolderTranslationPlan:
 
 
 SELDOM = frozenset(ending for ending, format in BY_ENDING.items() if format.seldom)
-"""Extensions that settings, programs and values have more often than texts."""
+"""Extensions used more often for settings, programs and data than for texts."""
 
 
 def plan_translations(
@@ -40,12 +40,12 @@ def plan_translations(
 
     Args:
         names: documents and folders.
-        output: of one folder its translation, else the folder for all; None: named after the language.
+        output: the translation of a single folder, else a folder for all; None: named after the language.
         language: the target language.
-        only: patterns of the names to translate in folders; by default all documents but the ``SELDOM`` ones.
+        only: patterns of the names to translate in folders; by default all documents except ``SELDOM``.
 
     Raises:
-        UserError: no document; two with one output; an output that would replace a document.
+        UserError: no document; two with the same output; an output that would replace a document.
     """
     folders = [name for name in names if name.is_dir()]
     if folders and output is None and len(names) > 1:
@@ -95,14 +95,14 @@ def _refuse_root(output: Path, names: Sequence[Path]) -> None:
 def _add_folder(plan: FolderTranslationPlan, folder: Path, output: Path, only: Sequence[str]) -> None:
     skipped = output.resolve()
     for place, inside, files in os.walk(folder):
-        inside[:] = sorted(one for one in inside if one[0] != "." and Path(place, one).resolve() != skipped)
+        inside[:] = sorted(sub for sub in inside if sub[0] != "." and Path(place, sub).resolve() != skipped)
         for name in sorted(files):
             path = Path(place, name)
             if name[0] == "." or path.is_symlink():
                 continue
             ending = path.suffix.lower()
-            wanted = any(fnmatch(name, one) for one in only) if only else ending not in SELDOM
-            if wanted and ending in BY_ENDING:
+            selected = any(fnmatch(name, pattern) for pattern in only) if only else ending not in SELDOM
+            if selected and ending in BY_ENDING:
                 plan.documents.append((path, output / path.relative_to(folder)))
             else:
                 plan.others[ending or name] += 1

@@ -1,8 +1,8 @@
-"""Translation of a large file in parts, by several machines, killed and resumed; the bytes of a plain run.
+"""Resumable translation of a large file in parts on several machines, with the bytes of a plain run.
 
 The input is divided into blocks of ``BLOCK`` lines. The output folder holds ``parts.json`` (the input's
-checksum, its blocks, and all that decides the translation), and for each finished block its translation and a
-checksum. A block is there whole or not at all, and one worker at a time translates it.
+checksum, its blocks, and everything that determines the translation), and each finished block's text and
+checksum. A block appears complete or not at all, and one worker at a time translates it.
 """
 
 import fcntl
@@ -16,17 +16,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from multihead.apps.documents.text_blocks import TextBlocks, find_blocks, from_json, to_json
+from multihead.apps.documents.text_blocks import TextBlocks, find_blocks, from_json
 from multihead.errors import UserError
 from multihead.run import files
 from multihead.system import disk
 from multihead.system.part import part_of
 
 BLOCK = 10_000
-"""Lines of a block; a multiple of the lines that a plain run translates together, so that the bytes agree."""
+"""Lines in a block: a multiple of a plain run's batch of lines, so that the bytes agree."""
 MANIFEST, FORMAT = "parts.json", 1
 POLL = 1.0
-"""Seconds between two attempts at blocks that another worker translates."""
+"""Seconds between attempts at blocks that other workers are translating."""
 
 Translate = Callable[[list[str], int], list[str]]
 """(lines, number of the first from 0) -> output lines."""
@@ -38,11 +38,11 @@ class SharedTranslation:
     """The translation of one file, in a folder that several workers share.
 
     Args:
-        folder: the output folder; made if it is missing.
+        folder: the output folder, created if missing.
         path: the input, a plain text file.
         encoding: its encoding.
-        facts: all that decides the translation, as JSON; the same for all workers.
-        block: lines of a block.
+        facts: everything that determines the translation, as JSON; equal for all workers.
+        block: lines in a block.
 
     Raises:
         UserError: the folder holds the translation of another file, or with other settings.
@@ -65,7 +65,7 @@ class SharedTranslation:
                 fact, remedy = f"no {MANIFEST} beside its blocks", "Name a new output folder."
                 raise UserError(fact, place=str(self.folder), remedy=remedy)
             blocks = find_blocks(self.path, block)
-            content = {"format": FORMAT, "facts": facts, "input": to_json(blocks)}
+            content = {"format": FORMAT, "facts": facts, "input": blocks.model_dump()}
             files.write_text(place, json.dumps(content) + "\n")
             return blocks
         blocks = self._known(place, facts)
@@ -101,13 +101,13 @@ class SharedTranslation:
         return self.folder / f"block-{number:08}.txt"
 
     def done(self, number: int) -> bool:
-        """Return True if a block's translation is there; a damaged one is removed, and the log says so."""
+        """Return whether a block's translation exists; remove a damaged one and log it."""
         path, summary = self.file(number), self.file(number).with_suffix(".json")
         if not summary.exists():
             return False
         try:
-            known = json.loads(disk.content(summary))
-            if disk.crc32(path) == known["crc32"]:
+            summary_content = json.loads(disk.content(summary))
+            if disk.crc32(path) == summary_content["crc32"]:
                 return True
             fault = "cut or altered"
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -117,7 +117,7 @@ class SharedTranslation:
         return False
 
     def translate(self, number: int, translate: Translate) -> bool:
-        """Translate a block unless it is there.
+        """Translate a block unless its translation exists.
 
         Returns:
             False if another worker is translating it.
@@ -138,7 +138,7 @@ class SharedTranslation:
         return True
 
     def part(self, i: int, n: int, translate: Translate, progress: Callable[[int, int], object]) -> None:
-        """Translate the blocks of part ``i`` of ``n``; return when all are there, whoever did them."""
+        """Translate the blocks of part ``i`` of ``n``; return when all are done, by any worker."""
         missing = list(part_of(range(len(self.blocks)), i, n))
         total = len(missing)
         while missing:
@@ -159,7 +159,7 @@ class SharedTranslation:
         """Yield the translation, chunk by chunk.
 
         Raises:
-            UserError: blocks are missing or damaged; some are named.
+            UserError: blocks are missing or damaged.
         """
         missing = [number for number in range(len(self.blocks)) if not self.done(number)]
         if missing:
@@ -173,7 +173,7 @@ class SharedTranslation:
 
 @contextmanager
 def _claim(path: Path, *, wait: bool) -> Iterator[bool]:
-    """Hold a lock that the system releases when this process ends; yield False if another holds it.
+    """Hold a lock, which the system releases when this process ends; yield False if another process holds it.
 
     A file system without locks lets everyone in: two workers then write the same bytes.
     """

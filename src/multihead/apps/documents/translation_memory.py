@@ -7,7 +7,7 @@ from typing import NamedTuple
 from multihead.data.documents.library import Markup, Tag, faults
 
 Shape = tuple[str, ...]
-"""Text and tags of a segment; a tag by its kind and the number of its id in order."""
+"""Text and tags of a segment; a tag is its kind and its id's ordinal number."""
 
 
 class MemoryMatch(NamedTuple):
@@ -23,7 +23,7 @@ class MemoryMatch(NamedTuple):
 
 
 class TranslationMemory:
-    """Pairs of a bilingual file, looked up by the whole segment: text, white space collapsed, and tags.
+    """Pairs of a bilingual file by their whole source segment: tags, and text with white space collapsed.
 
     The last pair of a source counts.
 
@@ -37,7 +37,7 @@ class TranslationMemory:
     """
 
     def __init__(self, path: Path | str, source: str | None, target: str | None) -> None:
-        # Translation without a memory does without the readers, which take a tenth of a second to import.
+        # Imported here because the readers take a tenth of a second, which most translations do not need.
         read_pairs = importlib.import_module("multihead.data.documents.bilingual").read_pairs
         self._pairs = {_shape(pair.source): pair for pair in read_pairs(path, source or None, target or None)}
 
@@ -45,14 +45,14 @@ class TranslationMemory:
         return len(self._pairs)
 
     def find(self, source: Markup) -> MemoryMatch | None:
-        """Return the translation of a segment, None if the memory has none of exactly this segment."""
+        """Return the translation of exactly this segment, or None."""
         pair = self._pairs.get(_shape(source))
         if pair is None:
             return None
-        own = dict(zip(_ids(pair.source), _ids(source), strict=True))
+        ids = dict(zip(_ids(pair.source), _ids(source), strict=True))
         target = Markup.of(
             *(
-                piece.rename(own.get(piece.id, "?"), piece.kind) if isinstance(piece, Tag) else piece
+                piece.rename(ids.get(piece.id, "?"), piece.kind) if isinstance(piece, Tag) else piece
                 for piece in pair.target.pieces
             )
         )

@@ -1,13 +1,11 @@
 """Export to Argos Translate (github.com/argosopentech/argos-translate), which LibreTranslate serves.
 
 A package is a zip archive of one folder: metadata.json, a CTranslate2 model in model/, and
-sentencepiece.model for both languages. It is the export to
-CTranslate2 with the vocabulary of the export to SentencePiece.
+sentencepiece.model for both languages. Model and vocabulary are those exports.
 """
 
 import json
 import zipfile
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,6 +13,7 @@ from typing import Any
 from langcodes import Language
 
 from multihead.apps.export import comparison, ctranslate2, manifest
+from multihead.apps.export.library import import_library
 from multihead.errors import UserError
 from multihead.run import Run, files
 from multihead.text.sentencepiece import to_sentencepiece
@@ -56,15 +55,15 @@ def export(
     with TemporaryDirectory() as temporary:
         folder = Path(temporary) / name
         folder.mkdir()
-        found = ctranslate2.export(run, folder / MODEL, quantization, max_loss=max_loss)
+        result = ctranslate2.export(run, folder / MODEL, quantization, max_loss=max_loss)
         for file in (*NOT_READ, *(file.name for file in (folder / MODEL).glob("tokenizer*.json"))):
             (folder / MODEL / file).unlink()
         (folder / VOCABULARY).write_bytes(vocabulary)
         verify(run, tokenizer, folder / VOCABULARY)
         (folder / METADATA).write_text(json.dumps(_metadata(*languages), indent=1) + "\n", encoding="utf-8")
-        manifest.write(folder / MODEL, "argos", {"sentences": found.sentences})
+        manifest.write(folder / MODEL, "argos", {"sentences": result.sentences})
         files.write(path, lambda partial: _zip(folder, partial))
-    return found
+    return result
 
 
 def refuse(run: Run, path: Path) -> None:
@@ -96,12 +95,7 @@ def verify(run: Run, tokenizer: Tokenizer, vocabulary: Path) -> None:
     Raises:
         UserError: it differs, or is not installed.
     """
-    try:
-        library: Any = import_module("sentencepiece")
-    except ImportError as error:
-        remedy = "Run: pip install 'multihead[export]'"
-        raise UserError(f"sentencepiece is not installed ({error})", remedy=remedy) from error
-    processor = library.SentencePieceProcessor(model_file=str(vocabulary))
+    processor = import_library("sentencepiece").SentencePieceProcessor(model_file=str(vocabulary))
     lines = [tokenizer.normalize(line) for line in comparison.sentences_of(run)[0]]
     differing = [
         line

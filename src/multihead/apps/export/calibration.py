@@ -1,4 +1,4 @@
-"""Sentences that an export calibrates its int8 products with."""
+"""Sentences with which an export calibrates its int8 products."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -9,7 +9,7 @@ from multihead.text.corpus import read_pairs
 from multihead.text.lines import read_lines
 
 MOST = 4096
-"""Lines read; an export samples them evenly."""
+"""Maximum number of lines; an export samples them evenly."""
 
 
 def calibration_lines(run: Run, named: Sequence[str] = ()) -> Sequence[str]:

@@ -28,9 +28,9 @@ TIE = 0.005
 MAX_LOSS = 0.3
 """Largest loss of BLEU by quantization."""
 WORSE = 0.01
-"""Share of worse translations allowed with a length penalty, by which CTranslate2 cannot end a search."""
+"""Allowed fraction of worse translations with a length penalty: CTranslate2 ends a search without it."""
 WORDS = 7
-"""Words of a sentence that is made from the vocabulary."""
+"""Words in a sentence drawn from the vocabulary."""
 
 
 class Foreign(Protocol):
@@ -51,8 +51,8 @@ class Agreement:
         same: sentences with the same translation.
         better: other translations, to which the foreign runtime gives at least the score of ours.
         worse: other translations with a lower score.
-        cut: other translations that end at the length limit, where scores cannot be compared.
-        bleu: BLEU of ours and of the foreign ones, in percent; none without references.
+        cut: other translations that end at the length limit, whose scores cannot be compared.
+        bleu: BLEU of the run's and of the export's translations, in percent; None without references.
     """
 
     same: int = 0
@@ -67,9 +67,9 @@ class RuntimeComparison:
     """Result of a comparison.
 
     Attributes:
-        format: of the exported weights.
+        format: format of the exported weights.
         sentences: number of sentences.
-        origin: the files that they are from, or "vocabulary".
+        origin: their file, or "its vocabulary".
         greedy: agreement of greedy search.
         beam: agreement of beam search without length penalty.
         settings: agreement with the run's own search settings.
@@ -91,10 +91,11 @@ class RuntimeComparison:
     def __str__(self) -> str:
         parts = [f"{self.sentences} sentences of {self.origin} in both runtimes"]
         for name in ("greedy", "beam", "settings"):
-            one: Agreement = getattr(self, name)
+            agreement: Agreement = getattr(self, name)
             label = "with the run's settings" if name == "settings" else name
-            bleu = f", BLEU {one.bleu[0]:.1f} and {one.bleu[1]:.1f}" if one.bleu else ""
-            parts.append(f"{label}: {one.same} the same, {one.better} better, {one.worse} worse{bleu}")
+            bleu = f", BLEU {agreement.bleu[0]:.1f} and {agreement.bleu[1]:.1f}" if agreement.bleu else ""
+            counts = f"{agreement.same} the same, {agreement.better} better, {agreement.worse} worse"
+            parts.append(f"{label}: {counts}{bleu}")
         return "; ".join(parts)
 
 
@@ -115,12 +116,12 @@ def compare(
         foreign: the exported model.
         quantization: format of its weights.
         max_loss: largest loss of BLEU by quantization.
-        sentences: most sentences of the set.
+        sentences: maximum number of sentences.
     """
     lines, references, origin = sentences_of(run)
     lines, references = lines[:sentences], references[:sentences]
     ours = Translator.load(run.folder, device="cpu", precision="fp32")
-    own: SearchSettings = run.recipe.search
+    search: SearchSettings = run.recipe.search
     plain = {
         "n_best": 1,
         "min_length": 0,
@@ -128,25 +129,25 @@ def compare(
         "coverage_penalty": 0.0,
         "replace_unknown": False,
     }
-    beam_size = own.beam_size if own.method == "beam" else 1
+    beam_size = search.beam_size if search.method == "beam" else 1
     searches = {
         "greedy": (1, 0.0, "exact"),
         "beam": (BEAM, 0.0, "exact"),
-        "settings": (beam_size, own.length_penalty, own.stop),
+        "settings": (beam_size, search.length_penalty, search.stop),
     }
-    found = {}
+    agreements = {}
     for name, (size, alpha, stop) in searches.items():
         method = "beam" if size > 1 else "greedy"
         changed = {"method": method, "beam_size": size, "length_penalty": alpha, "stop": stop}
-        chosen = own.model_copy(update={**plain, **changed})
+        settings = search.model_copy(update={**plain, **changed})
         theirs = foreign.search(lines, size, alpha)
-        found[name] = _agreement(ours.translate(lines, chosen), theirs, references)
-    faults = tuple(_faults(found, quantization, max_loss))
-    return RuntimeComparison(quantization, len(lines), origin, **found, faults=faults)
+        agreements[name] = _agreement(ours.translate(lines, settings), theirs, references)
+    faults = tuple(_faults(agreements, quantization, max_loss))
+    return RuntimeComparison(quantization, len(lines), origin, **agreements, faults=faults)
 
 
 def sentences_of(run: Run) -> tuple[list[str], list[str], str]:
-    """Return source sentences, their references (none if unknown), and where they are from."""
+    """Return source sentences, their references (none if unknown), and their origin."""
     data = run.recipe.data
     sets = [
         (data.valid_source, data.valid_target),
@@ -158,11 +159,11 @@ def sentences_of(run: Run) -> tuple[list[str], list[str], str]:
                 pairs = list(islice(read_pairs(data, source, target), SENTENCES))
             except UserError:  # moved or deleted since the training
                 continue
-            return [one for one, _ in pairs], [other for _, other in pairs], source[0]
+            return [text for text, _ in pairs], [reference for _, reference in pairs], source[0]
     tokenizer = run.tokenizers()[0]
     usual = [number for number in range(tokenizer.vocab_size) if number not in tokenizer.special_ids]
-    chosen = random.Random(1)
-    texts = (tokenizer.decode(chosen.choices(usual, k=WORDS)) for _ in range(SENTENCES))
+    generator = random.Random(1)
+    texts = (tokenizer.decode(generator.choices(usual, k=WORDS)) for _ in range(SENTENCES))
     return [text.replace("\n", " ") for text in texts if text.isprintable()], [], "its vocabulary"
 
 
@@ -170,32 +171,32 @@ def _agreement(
     ours: Sequence[Translation], theirs: Sequence[tuple[str, float]], references: Sequence[str]
 ) -> Agreement:
     counts = dict.fromkeys(("same", "better", "worse", "cut"), 0)
-    for one, (text, score) in zip(ours, theirs, strict=True):
-        if one.text == text:
+    for translation, (text, score) in zip(ours, theirs, strict=True):
+        if translation.text == text:
             counts["same"] += 1
-        elif one.hypotheses and one.hypotheses[0].cut:
+        elif translation.hypotheses and translation.hypotheses[0].cut:
             counts["cut"] += 1
         else:
-            at_least = not one.hypotheses or score >= one.hypotheses[0].score - TIE
+            at_least = not translation.hypotheses or score >= translation.hypotheses[0].score - TIE
             counts["better" if at_least else "worse"] += 1
-    found = Agreement(counts["same"], counts["better"], counts["worse"], counts["cut"])
+    agreement = Agreement(counts["same"], counts["better"], counts["worse"], counts["cut"])
     if not references:
-        return found
-    outputs: list[list[str]] = [[one.text for one in ours], [text for text, _ in theirs]]
+        return agreement
+    outputs: list[list[str]] = [[translation.text for translation in ours], [text for text, _ in theirs]]
     first, second = (round(bleu(output, references).value, 2) for output in outputs)
-    return replace(found, bleu=(first, second))
+    return replace(agreement, bleu=(first, second))
 
 
-def _faults(found: dict[str, Agreement], quantization: str, max_loss: float) -> list[str]:
+def _faults(agreements: dict[str, Agreement], quantization: str, max_loss: float) -> list[str]:
     """Return the reasons to refuse the export: in float32 all must agree, else BLEU must not fall."""
     faults = []
-    for name, one in found.items():
-        total = one.same + one.better + one.worse + one.cut
-        differing = total - one.same if name == "greedy" else one.worse
+    for name, agreement in agreements.items():
+        total = agreement.same + agreement.better + agreement.worse + agreement.cut
+        differing = total - agreement.same if name == "greedy" else agreement.worse
         if name == "settings" and differing <= WORSE * total:
             differing = 0
         if quantization == "float32" and differing:
             faults.append(f"{name}: {differing} of {total} translations differ from those of the run")
-        if quantization != "float32" and one.bleu and one.bleu[0] - one.bleu[1] > max_loss:
-            faults.append(f"{name}: {one.bleu[0] - one.bleu[1]:.2f} BLEU lost")
+        if quantization != "float32" and agreement.bleu and agreement.bleu[0] - agreement.bleu[1] > max_loss:
+            faults.append(f"{name}: {agreement.bleu[0] - agreement.bleu[1]:.2f} BLEU lost")
     return faults

@@ -8,7 +8,6 @@ Needs the extra ``pip install 'multihead[export]'``.
 
 import shutil
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, cast
@@ -20,6 +19,7 @@ from torch import Tensor, nn
 
 from multihead.apps.export import comparison
 from multihead.apps.export.folder import refuse_used, write_folder
+from multihead.apps.export.library import import_library
 from multihead.apps.export.script import add_script
 from multihead.batch import PairBatch, Source
 from multihead.engines.parts import keys_of_every_head, stack_layers
@@ -43,7 +43,7 @@ from multihead.text.tokenizer import Tokenizer
 Quantization = Literal[
     "float32", "float16", "bfloat16", "int16", "int8", "int8_float32", "int8_float16", "int8_bfloat16"
 ]
-"""Format of the matrices. A second part, as in int8_float16, is that of everything else; with plain int8
+"""Format of the matrices. A second part, as in int8_float16, is the format of all else; with plain int8
 CTranslate2 chooses it for the machine."""
 
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH"}
@@ -83,7 +83,7 @@ def export(
 
     def complete_spec(format: str | None) -> Any:
         spec = specification(model, place=place)
-        source, target = ([one.piece(number) for number in range(one.vocab_size)] for one in tokenizers)
+        source, target = ([side.piece(number) for number in range(side.vocab_size)] for side in tokenizers)
         spec.register_source_vocabulary(source)
         spec.register_target_vocabulary(target)
         spec.config.unk_token = target[tokenizers[1].unk_id]
@@ -104,12 +104,12 @@ def export(
         for file in run.folder.glob("tokenizer*.json"):
             shutil.copyfile(file, partial / file.name)
         foreign = add_script(run, partial, tokenizers, getattr(model, "limit", None))
-        found = comparison.compare(run, foreign, quantization, max_loss)
-        if found.faults:
+        result = comparison.compare(run, foreign, quantization, max_loss)
+        if result.faults:
             remedy = "Export float32, or allow more with --max-loss." if quantization != "float32" else None
-            raise UserError("; ".join(found.faults), place=place, remedy=remedy)
-        found.write(partial)
-        compared.append(found)
+            raise UserError("; ".join(result.faults), place=place, remedy=remedy)
+        result.write(partial)
+        compared.append(result)
 
     write_folder(folder, fill)
     return compared[0]
@@ -125,7 +125,7 @@ def specification(model: nn.Module, *, place: str = "model") -> Any:
     Raises:
         UserError: CTranslate2 is not installed or cannot express this model.
     """
-    specs = _library()
+    specs = import_library("ctranslate2.specs")
     try:
         described = describe(model, EncoderDecoderSpec)
     except UndescribedError as error:
@@ -166,7 +166,7 @@ def specification(model: nn.Module, *, place: str = "model") -> Any:
 
 
 def not_expressible(described: EncoderDecoderSpec) -> list[str]:
-    """Return the properties of a model that CTranslate2 cannot express; empty if it can express all."""
+    """Return the properties of a model that CTranslate2 cannot express; empty if there are none."""
     faults = []
     if described.window:
         faults.append(f"window = {described.window}")
@@ -211,7 +211,7 @@ def verify(model: nn.Module, spec: Any, tokenizers: Sequence[Tokenizer], *, plac
     Args:
         model: in evaluation mode.
         spec: complete specification of the model, in float32.
-        tokenizers: of the source and of the target.
+        tokenizers: the source's and the target's.
         place: for error messages.
 
     Raises:
@@ -219,25 +219,25 @@ def verify(model: nn.Module, spec: Any, tokenizers: Sequence[Tokenizer], *, plac
     """
     random = torch.Generator().manual_seed(1)
     length = min(LENGTH, (getattr(model, "limit", None) or LENGTH + 1) - 1)
-    words, targets = (_random_sentences(one, length, random) for one in tokenizers)
+    words, targets = (_random_sentences(tokenizer, length, random) for tokenizer in tokenizers)
     with TemporaryDirectory() as folder:
         spec.save(folder)
-        runtime = import_module("ctranslate2").Translator(
+        runtime = import_library("ctranslate2").Translator(
             folder, inter_threads=1, intra_threads=1, compute_type="float32"
         )
         pieces = [
-            [[one.piece(number) for number in line] for line in lines]
-            for one, lines in zip(tokenizers, (words, targets), strict=True)
+            [[tokenizer.piece(number) for number in line] for line in lines]
+            for tokenizer, lines in zip(tokenizers, (words, targets), strict=True)
         ]
         theirs = [sum(scored.log_probs) for scored in runtime.score_batch(*pieces)]
     source, target = tokenizers
     lengths_B = torch.full((SENTENCES,), length + 1)
-    read = Source(torch.tensor([[*line, source.eos_id] for line in words]), lengths_B)
+    sources = Source(torch.tensor([[*line, source.eos_id] for line in words]), lengths_B)
     target_BT = torch.tensor([[target.bos_id, *line, target.eos_id] for line in targets])
     with torch.inference_mode():
-        batch = PairBatch(read, target_BT, lengths_B, SENTENCES * (length + 1))
+        batch = PairBatch(sources, target_BT, lengths_B, SENTENCES * (length + 1))
         ours = cast(Any, model).score(batch).sum(1).tolist()
-    off = max(abs(one - other) for one, other in zip(ours, theirs, strict=True))
+    off = max(abs(a - b) for a, b in zip(ours, theirs, strict=True))
     if not off <= TOLERANCE:
         raise UserError(
             f"CTranslate2 computes a different model: log-probabilities of sentences differ by {off:.3f}",
@@ -251,17 +251,6 @@ def _random_sentences(tokenizer: Tokenizer, length: int, random: torch.Generator
     usual = [number for number in range(tokenizer.vocab_size) if number not in special]
     picked = torch.randint(len(usual), (SENTENCES, length), generator=random)
     return [[usual[place] for place in line] for line in picked.tolist()]
-
-
-def _library() -> Any:
-    # An optional dependency, so imported by name.
-    try:
-        specs: Any = import_module("ctranslate2.specs")
-    except ImportError as error:
-        raise UserError(
-            f"ctranslate2 is not installed ({error})", remedy="Run: pip install 'multihead[export]'"
-        ) from error
-    return specs
 
 
 def _array(tensor: Tensor | None) -> npt.NDArray[np.float32]:

@@ -29,8 +29,8 @@ from multihead.text.lines import read_lines
 PARTS = Path(__file__).parent / "live_page_parts"
 TARGET = "page"
 ICONS = (192, 512)
-MOST_TEXTS = 200
 """Widths of the icons, which installing needs."""
+MOST_TEXTS = 200
 LINKS = """\
 <link rel="manifest" href="manifest.webmanifest">
 <link rel="icon" href="icon-192.png">
@@ -70,9 +70,10 @@ class LivePage:
             names = ["./", "index.html", "manifest.webmanifest", *(f"icon-{width}.png" for width in ICONS)]
             worker = Template(asset(PARTS / "service-worker.js"))
             filled = worker.substitute(version=version, names=json.dumps(names))
+            web_manifest = json.dumps(self._manifest(), ensure_ascii=False, indent=1) + "\n"
             for name, content in {
                 "index.html": html.encode(),
-                "manifest.webmanifest": _as_json(self._manifest()),
+                "manifest.webmanifest": web_manifest.encode(),
                 "service-worker.js": (filled + "\n").encode(),
                 **{f"icon-{width}.png": icon(width) for width in ICONS},
             }.items():
@@ -117,8 +118,8 @@ def live_page(
         named: files of sentences for examples and verification; empty: the run's validation data, if it is
             here.
         exact: weights in float32 instead of int8.
-        text: that the page begins with, for an image classifier a picture file; None: none.
-        folder: that the page will be written to; refused before anything is computed unless it is empty.
+        text: initial text; for an image classifier, a picture file.
+        folder: destination; refused before anything is computed unless it is empty.
 
     Raises:
         UserError: the page cannot express the model; a file cannot be read.
@@ -137,8 +138,9 @@ def live_page(
         fact = f'a page cannot express this model: its task is "{run.task}"'
         remedy = "Pages run translators, language models, BERT and ViT; see `multihead inspect`."
         raise UserError(fact, place=str(run.folder), remedy=remedy)
-    given = {} if text is None else {"picture": _png(run, text)} if run.task == "pictures" else {"text": text}
-    facts = {**parts.facts, **given}
+    facts = dict(parts.facts)
+    if text is not None:
+        facts |= {"picture": _png(run, text)} if run.task == "pictures" else {"text": text}
     blocks = PageBlocks(parts.engine, parts.weights, parts.vocabularies, facts, parts.scripts)
     return LivePage(parts.facts["name"], blocks, parts.agreement)
 
@@ -194,7 +196,3 @@ def icon(width: int) -> bytes:
     file = io.BytesIO()
     image.resize((width, width), Image.Resampling.LANCZOS).save(file, "PNG", optimize=True)
     return file.getvalue()
-
-
-def _as_json(content: Any) -> bytes:
-    return (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()

@@ -33,13 +33,13 @@ def read(folder: Path) -> dict[str, Any]:
         UserError: there is none, or it is damaged.
     """
     try:
-        found = json.loads(disk.content(folder / NAME))
+        content = json.loads(disk.content(folder / NAME))
         if (
-            found["format"] == FORMAT
-            and isinstance(found["target"], str)
-            and isinstance(found["files"], dict)
+            content["format"] == FORMAT
+            and isinstance(content["target"], str)
+            and isinstance(content["files"], dict)
         ):
-            return dict(found)
+            return dict(content)
     except (OSError, ValueError, KeyError, TypeError):
         pass
     raise UserError(f"no whole {NAME}", place=str(folder), remedy=_REMEDY)
@@ -51,16 +51,16 @@ def faults(folder: Path) -> dict[str, str]:
     Raises:
         UserError: there is no manifest, or it is damaged.
     """
-    found = {}
+    damaged = {}
     for name, entry in read(folder)["files"].items():
         path = folder / Path(name).name
         if not path.is_file():
-            found[name] = "missing"
+            damaged[name] = "missing"
         elif _entry(path) != entry:
             size = path.stat().st_size
             cut = size != entry.get("size") if isinstance(entry, dict) else False
-            found[name] = f"damaged: {size:,} bytes" if cut else "damaged: its content has changed"
-    return found
+            damaged[name] = f"damaged: {size:,} bytes" if cut else "damaged: its content has changed"
+    return damaged
 
 
 def _entry(path: Path) -> dict[str, Any]:

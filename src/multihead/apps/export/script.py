@@ -16,7 +16,7 @@ from multihead.text.tokenizer import UNKNOWN, Tokenizer
 SCRIPT = Path(__file__).with_name("translate_script.py")
 """Copied into each export as translate.py."""
 WORD_MARKS = ("▁", "Ġ")
-"""Beginnings of words in the vocabularies of tokenizers."""
+"""Marks of a word's beginning in vocabularies."""
 
 
 def add_script(
@@ -26,19 +26,24 @@ def add_script(
     names = sorted(file.name for file in folder.glob("tokenizer*.json"))
     settings = {"source": names[0], "target": names[-1], **search_settings(run, tokenizers[1], limit)}
     (folder / "translate.json").write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
-    shutil.copyfile(SCRIPT, folder / "translate.py")
-    spec = spec_from_file_location("translate", SCRIPT)
+    threads = {"inter_threads": 1, "intra_threads": torch.get_num_threads()}
+    foreign: comparison.Foreign = install_script(SCRIPT, folder)(folder, device="cpu", **threads)
+    return foreign
+
+
+def install_script(script: Path, folder: Path) -> Any:
+    """Copy a script into an export as translate.py; return its class ``Translator``."""
+    shutil.copyfile(script, folder / "translate.py")
+    spec = spec_from_file_location(script.stem, script)
     assert spec
     assert spec.loader
     module: Any = module_from_spec(spec)
     spec.loader.exec_module(module)
-    threads = {"inter_threads": 1, "intra_threads": torch.get_num_threads()}
-    foreign: comparison.Foreign = module.Translator(folder, device="cpu", **threads)
-    return foreign
+    return module.Translator
 
 
 def search_settings(run: Run, target: Tokenizer, limit: int | None) -> dict[str, Any]:
-    """Return the settings of a run's search that a script needs; pieces are named as the tokenizer does."""
+    """Return the settings of a run's search that a script needs; pieces have the tokenizer's names."""
     search = run.recipe.search
     pieces = [target.piece(number) for number in range(target.vocab_size)]
     mark = next((mark for mark in WORD_MARKS if any(piece.startswith(mark) for piece in pieces)), "")

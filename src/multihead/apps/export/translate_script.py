@@ -3,7 +3,7 @@
     pip install ctranslate2 tokenizers
     python translate.py < letter.de > letter.en
 
-In Python: Translator("folder").translate(["A sentence."]). The search is that of multihead with the settings
+In Python: Translator("folder").translate(["A sentence."]). The search is multihead's with the settings
 in translate.json: CTranslate2's hypotheses are ranked again, because its length penalty has another formula.
 """
 
@@ -26,8 +26,8 @@ class Translator:
     """The model, its vocabularies and its search settings.
 
     Args:
-        folder: where they are.
-        options: of ctranslate2.Translator, such as device="cuda" or intra_threads=1.
+        folder: the exported folder.
+        options: options of ctranslate2.Translator, such as device="cuda" or intra_threads=1.
     """
 
     def __init__(self, folder: str | Path = Path(__file__).parent, **options: Any) -> None:
@@ -45,8 +45,8 @@ class Translator:
 
         Args:
             lines: the sentences.
-            beam_size: 1 is greedy search; None: that of the settings.
-            length_penalty: exponent of Wu et al. 2016, eq. 14; None: that of the settings.
+            beam_size: 1 is greedy search; None: the settings' value.
+            length_penalty: exponent of Wu et al. 2016, eq. 14; None: the settings' value.
         """
         return [text for text, _ in self.search(lines, beam_size, length_penalty)]
 
@@ -58,29 +58,29 @@ class Translator:
         alpha = self.settings["length_penalty"] if length_penalty is None else length_penalty
         sources = [encoding.tokens for encoding in self._source.encode_batch(lines, add_special_tokens=False)]
         longest = [self._longest(len(source) + 1) for source in sources]
-        asked = [number for number, source in enumerate(sources) if source]
+        numbers = [number for number, source in enumerate(sources) if source]
         results = self._model.translate_batch(
-            [sources[number] for number in asked],
+            [sources[number] for number in numbers],
             beam_size=beam,
             num_hypotheses=beam * (PATIENCE if beam > 1 else 1),
             patience=PATIENCE if beam > 1 else 1,
             length_penalty=0,
             return_scores=True,
-            max_decoding_length=max((longest[number] for number in asked), default=1),
+            max_decoding_length=max((longest[number] for number in numbers), default=1),
             min_decoding_length=0,
             suppress_sequences=[[token] for token in self.settings["banned"]],
             max_batch_size=2048,
             batch_type="tokens",
         )
-        found = [("", 0.0)] * len(lines)
-        for number, result in zip(asked, results):
+        translations = [("", 0.0)] * len(lines)
+        for number, result in zip(numbers, results):
             ranked = [
                 (score / ((5 + len(tokens) + 1) / 6) ** alpha, tokens)
                 for tokens, score in zip(result.hypotheses, result.scores)
             ]
             score, tokens = max(ranked, key=lambda pair: pair[0])
-            found[number] = (self._text(tokens[: longest[number]]), score)
-        return found
+            translations[number] = (self._text(tokens[: longest[number]]), score)
+        return translations
 
     def _longest(self, length: int) -> int:
         longest: int = self.settings["max_length"] or length + self.settings["max_extra"]
@@ -104,8 +104,8 @@ def _tokenizer(path: Path) -> Tokenizer:
 def main() -> None:
     """Translate standard input."""
     lines = sys.stdin.buffer.read().decode("utf-8").removesuffix("\n").split("\n")
-    found = Translator().translate([line.removesuffix("\r") for line in lines])
-    sys.stdout.buffer.write("".join(f"{text}\n" for text in found).encode("utf-8"))
+    translations = Translator().translate([line.removesuffix("\r") for line in lines])
+    sys.stdout.buffer.write("".join(f"{text}\n" for text in translations).encode("utf-8"))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A run as a folder of the transformers library, verified by the import and by the library.
+"""Export of a run as a folder of the transformers library, verified by the import and by the library.
 
 ``config.json``, ``model.safetensors``, ``tokenizer.json`` with its settings, ``generation_config.json``; for
 pictures ``preprocessor_config.json``.
@@ -36,7 +36,7 @@ def export(run: Run, folder: Path) -> str:
         The result of the verification, in words.
 
     Raises:
-        UserError: the format cannot express this model, and every reason; the transformers library is not
+        UserError: the format cannot express this model, with every reason; the transformers library is not
             installed, or computes something else; the folder is not empty.
     """
     refuse_used(folder)
@@ -55,17 +55,17 @@ def export(run: Run, folder: Path) -> str:
     if faults:
         fact = f"{kind.architecture} cannot express this model: {', '.join(faults)}"
         raise UserError(fact, place=place, remedy="Use the run with multihead.")
-    found: list[str] = []
+    results: list[str] = []
 
     def fill(partial: Path) -> None:
         _write(partial, kind, model, settings, run, tokenizers[0] if tokenizers else None)
         same_weights(Folder.open(partial), recipe, model.state_dict(), place)
         result = verify(run, model, partial, kind.architecture)
-        found.append(result)
+        results.append(result)
         manifest.write(partial, TARGET, {"architecture": kind.architecture, "verified": result})
 
     write_folder(folder, fill)
-    return found[0]
+    return results[0]
 
 
 def _write(
@@ -95,8 +95,7 @@ def _write(
         ends = {"bos_token_id": symbols["bos"], "eos_token_id": symbols["eos"]}
         _json(folder / "generation_config.json", ends)
     elif run.recipe.kind == "vit":
-        side, channels = settings.picture_size, settings.channels
-        normalised = {"image_mean": [0.5] * channels, "image_std": [0.5] * channels}
+        side, half = settings.picture_size, [0.5] * settings.channels
         _json(
             folder / "preprocessor_config.json",
             {
@@ -106,7 +105,8 @@ def _write(
                 "do_rescale": True,
                 "rescale_factor": 1 / 255,
                 "do_normalize": True,
-                **normalised,
+                "image_mean": half,
+                "image_std": half,
             },
         )
 

@@ -24,7 +24,7 @@ from multihead.text.tokenizer import Tokenizer
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
-"""Errors that malformed files cause: a number for a string, a list for a table, a vector for a matrix."""
+"""Errors from malformed files: a number for a string, a list for a table, a vector for a matrix."""
 VOCABULARIES = ("vocab_size", "source_vocab", "target_vocab")
 
 
@@ -33,7 +33,7 @@ class Imported(NamedTuple):
 
     Attributes:
         run: the new run.
-        missing: the part of the model that the folder lacks and fine-tuning has to train; "": none.
+        missing: the part of the model that the folder lacks and fine-tuning must train; "": none.
     """
 
     run: Run
@@ -56,20 +56,23 @@ def import_folder(path: Path, run_folder: Path) -> Imported:
     try:
         paths = _weight_files(folder)
         settings = kind.settings(folder)
-        theirs = _weights(paths)
+        theirs = {name: weight for file in paths for name, weight in tensors.load(file)[0].items()}
         ours: dict[str, Tensor] = kind.weights(theirs, folder)
     except KeyError as error:
         fact = f"{error} is missing, which every {folder.config['model_type']} model has"
         raise UserError(fact, place=str(path), remedy="Save the complete model again.") from None
     except MALFORMED as error:
         raise _malformed(folder, error) from error
-    tokenizers = _tokenizers(kind, folder)
+    try:
+        tokenizers: Sequence[Tokenizer] = kind.tokenizers(folder)
+    except MALFORMED as error:
+        raise _malformed(folder, error) from error
     name = path.resolve().name.lstrip(".") or "imported"
     recipe = recipes.from_toml("", overrides={"name": name, "model.kind": kind.KIND, **settings})
     _check_vocabularies(tokenizers, recipe, path)
     _check_weights(ours, recipe, folder)
-    read = [path / CONFIG, *paths, *(path / name for name in kind.FILES if folder.has(name))]
-    data = {"files": file_hashes(read), "fingerprint": "imported"}
+    sources = [path / CONFIG, *paths, *(path / name for name in kind.FILES if folder.has(name))]
+    data = {"files": file_hashes(sources), "fingerprint": "imported"}
     files.make_folder(run_folder.parent)
     with Run.create(run_folder, recipe, tokenizers, environment(data)) as run:
         weights = {name: weight.float().contiguous() for name, weight in ours.items()}
@@ -91,14 +94,6 @@ def _kind(folder: Folder) -> ModuleType:
     return importlib.import_module(f"{foreign.__name__}.{name}")
 
 
-def _tokenizers(kind: ModuleType, folder: Folder) -> Sequence[Tokenizer]:
-    try:
-        found: Sequence[Tokenizer] = kind.tokenizers(folder)
-    except MALFORMED as error:
-        raise _malformed(folder, error) from error
-    return found
-
-
 def _malformed(folder: Folder, error: Exception) -> UserError:
     reason = " ".join(str(error).split()) or type(error).__name__
     fact = f"not a {folder.config['model_type']} model in the format of the transformers library ({reason})"
@@ -115,22 +110,15 @@ def _weight_files(folder: Folder) -> list[Path]:
         return [folder.path / WEIGHTS]
     pickles = sorted(file.name for pattern in PICKLES for file in folder.path.glob(pattern))
     if pickles:
-        # With its own class: AutoModel would drop the head.
-        own = next(iter(folder.config.get("architectures") or ()), "AutoModel")
-        convert = f"transformers.{own}.from_pretrained(DIR).save_pretrained(NEW)"
+        # The folder's own class, since AutoModel would drop the head.
+        architecture = next(iter(folder.config.get("architectures") or ()), "AutoModel")
+        convert = f"transformers.{architecture}.from_pretrained(DIR).save_pretrained(NEW)"
         raise UserError(
             f"{pickles[0]} is a pickle, which can execute any code when loaded; there is no {WEIGHTS}",
             place=str(folder.path),
             remedy=f"If you trust it, convert it: {convert}.",
         )
     raise UserError(f"there is no {WEIGHTS}", place=str(folder.path))
-
-
-def _weights(paths: list[Path]) -> dict[str, Tensor]:
-    found: dict[str, Tensor] = {}
-    for path in paths:
-        found |= tensors.load(path)[0]
-    return found
 
 
 def _check_vocabularies(tokenizers: Sequence[Tokenizer], recipe: Recipe[Settings], folder: Path) -> None:
@@ -150,12 +138,12 @@ def _check_weights(ours: Mapping[str, Tensor], recipe: Recipe[Settings], folder:
     except MALFORMED as error:
         raise _malformed(folder, error) from error
     expected = {name: tuple(weight.shape) for name, weight in model.state_dict().items()}
-    found = {name: tuple(weight.shape) for name, weight in ours.items()}
-    if expected != found:
-        names = expected.keys() | found.keys()
-        name = min(name for name in names if expected.get(name) != found.get(name))
+    actual = {name: tuple(weight.shape) for name, weight in ours.items()}
+    if expected != actual:
+        names = expected.keys() | actual.keys()
+        name = min(name for name in names if expected.get(name) != actual.get(name))
         raise UserError(
             f"the weights do not match {CONFIG} "
-            f"({name}: {found.get(name, 'missing')}, expected {expected.get(name, 'none')})",
+            f"({name}: {actual.get(name, 'missing')}, expected {expected.get(name, 'none')})",
             place=str(folder.path),
         )

@@ -1,4 +1,4 @@
-"""Weights and config.json of each kind of model, under the names that ``workflows.foreign`` reads."""
+"""Weights and config.json of each kind of model, under the names that ``foreign`` reads."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from multihead.apps.huggingface.foreign import bert, gpt2, marian, vit
 from multihead.apps.huggingface.foreign._parts import GELUS, KINDS, layers
 
 POSITIONS = 2304
-"""Positions of a MarianMT model whose own have no limit: sinusoids are computed, not stored."""
+"""Positions of an exported MarianMT model; ours have no limit."""
 _EPSILON = 1e-5
 _NAMES = {ours: theirs for theirs, ours in reversed(GELUS.items())}
 _MARIAN_NAMES = {"relu": "relu", "gelu": "gelu", "silu": "swish"}
@@ -26,7 +26,7 @@ class HuggingFaceKind(NamedTuple):
         architecture: the class of the transformers library.
         faults: yields the settings that it cannot express.
         config: settings and ids of special symbols -> config.json.
-        weights: our weights, of these settings -> theirs.
+        weights: our weights and settings -> their weights.
     """
 
     architecture: str
@@ -39,13 +39,12 @@ def _renamed_back(
     ours: Weights, parts: Mapping[str, str], *, here: str = "", there: str = ""
 ) -> dict[str, Tensor]:
     """Return matrix and bias of modules by their names; see ``foreign._parts.renamed``."""
-    found = {}
-    for our, their in parts.items():
-        for kind in KINDS:
-            weight = ours.get(f"{here}{our}.{kind}")
-            if weight is not None:
-                found[f"{there}{their}.{kind}"] = weight
-    return found
+    return {
+        f"{there}{their}.{kind}": ours[f"{here}{our}.{kind}"]
+        for our, their in parts.items()
+        for kind in KINDS
+        if f"{here}{our}.{kind}" in ours
+    }
 
 
 def _marian_faults(s: Any) -> Iterator[str]:
@@ -109,7 +108,7 @@ def _marian_weights(ours: Weights, s: Any) -> dict[str, Tensor]:
     # Their sines precede their cosines, ours alternate (``foreign.marian.weights``).
     d = s.d_model
     order_d = torch.arange(d).view(2, d // 2).T.flatten().argsort()
-    found: dict[str, Tensor] = {}
+    theirs: dict[str, Tensor] = {}
     for stack, parts in (("encoder", marian.ENCODER), ("decoder", marian.DECODER)):
         for i in layers(ours, f"{stack}.layers."):
             here = f"{stack}.layers.{i}."
@@ -118,11 +117,11 @@ def _marian_weights(ours: Weights, s: Any) -> dict[str, Tensor]:
                 for name, weight in ours.items()
                 if name.startswith(here)
             }
-            found |= _renamed_back(ordered, parts, here=here, there=f"model.{here}")
-    found["model.shared.weight"] = ours["target_embedding.weight"][:, order_d]
+            theirs |= _renamed_back(ordered, parts, here=here, there=f"model.{here}")
+    theirs["model.shared.weight"] = ours["target_embedding.weight"][:, order_d]
     bias_V = ours.get("output_bias", torch.zeros(s.target_vocab))
-    found["final_logits_bias"] = bias_V[None]
-    return found
+    theirs["final_logits_bias"] = bias_V[None]
+    return theirs
 
 
 def _not_full(s: Any) -> Iterator[str]:
@@ -161,20 +160,20 @@ def _gpt_config(s: Any, symbols: Symbols) -> dict[str, Any]:
 
 
 def _gpt_weights(ours: Weights, s: Any) -> dict[str, Tensor]:
-    found = {
+    theirs = {
         "transformer.wte.weight": ours["embedding.weight"],
         "transformer.wpe.weight": ours["positions.weight"],
     }
-    found |= _renamed_back(ours, {"stack.norm": "ln_f"}, there="transformer.")
+    theirs |= _renamed_back(ours, {"stack.norm": "ln_f"}, there="transformer.")
     for i in range(s.num_layers):
         here, there = f"stack.layers.{i}.", f"transformer.h.{i}."
-        found |= _renamed_back(ours, gpt2.NORMS, here=here, there=there)
+        theirs |= _renamed_back(ours, gpt2.NORMS, here=here, there=there)
         products = _renamed_back(ours, gpt2.PRODUCTS, here=here, there=there)
         for kind in KINDS:
             three = [ours[f"{here}self_attention.{name}.{kind}"] for name in ("w_q", "w_k", "w_v")]
             products[f"{there}attn.c_attn.{kind}"] = torch.cat(three)
-        found |= {name: part.T if part.dim() == 2 else part for name, part in products.items()}
-    return found
+        theirs |= {name: part.T if part.dim() == 2 else part for name, part in products.items()}
+    return theirs
 
 
 def _bert_faults(s: Any) -> Iterator[str]:
@@ -202,7 +201,7 @@ def _bert_config(s: Any, symbols: Symbols) -> dict[str, Any]:
 
 def _bert_weights(ours: Weights, s: Any) -> dict[str, Tensor]:
     embeddings, head = f"{bert.PREFIX}embeddings.", bert.HEAD
-    found = {
+    theirs = {
         f"{embeddings}word_embeddings.weight": ours["encoder.embedding.weight"],
         f"{embeddings}token_type_embeddings.weight": ours["encoder.segments.weight"],
         f"{embeddings}position_embeddings.weight": ours["encoder.positions.weight"],
@@ -215,11 +214,11 @@ def _bert_weights(ours: Weights, s: Any) -> dict[str, Tensor]:
         "encoder.pool": f"{bert.PREFIX}pooler.dense",
         "encoder.norm": f"{embeddings}LayerNorm",
     }
-    found |= _renamed_back(ours, heads)
+    theirs |= _renamed_back(ours, heads)
     for i in range(s.num_layers):
         there = f"{bert.PREFIX}encoder.layer.{i}."
-        found |= _renamed_back(ours, bert.PARTS, here=f"encoder.stack.layers.{i}.", there=there)
-    return found
+        theirs |= _renamed_back(ours, bert.PARTS, here=f"encoder.stack.layers.{i}.", there=there)
+    return theirs
 
 
 def _vit_faults(s: Any) -> Iterator[str]:
@@ -254,17 +253,17 @@ def _vit_weights(ours: Weights, s: Any) -> dict[str, Tensor]:
     # The class token holds its position, and pixels go from -1 to 1 as with mean and deviation 0.5.
     table_Pd, d = ours["positions.weight"], s.d_model
     project_dChw = ours["patches.project.weight"].reshape(d, s.channels, s.patch_size, s.patch_size)
-    found = {
+    theirs = {
         "vit.embeddings.cls_token": ours["class_token"].reshape(1, 1, d),
         "vit.embeddings.position_embeddings": torch.cat([torch.zeros(1, d), table_Pd])[None],
         f"vit.{vit.PATCHES}.weight": project_dChw,
         f"vit.{vit.PATCHES}.bias": ours["patches.project.bias"],
     }
-    found |= _renamed_back(ours, {"encoder.norm": "vit.layernorm", "classifier": vit.CLASSIFIER})
+    theirs |= _renamed_back(ours, {"encoder.norm": "vit.layernorm", "classifier": vit.CLASSIFIER})
     for i in range(s.num_layers):
         there = f"vit.encoder.layer.{i}."
-        found |= _renamed_back(ours, vit.PARTS, here=f"encoder.layers.{i}.", there=there)
-    return found
+        theirs |= _renamed_back(ours, vit.PARTS, here=f"encoder.layers.{i}.", there=there)
+    return theirs
 
 
 def _spell(value: object) -> str:
@@ -277,4 +276,4 @@ SUPPORTED = {
     "bert": HuggingFaceKind("BertForPreTraining", _bert_faults, _bert_config, _bert_weights),
     "vit": HuggingFaceKind("ViTForImageClassification", _vit_faults, _vit_config, _vit_weights),
 }
-"""By our kind of model."""
+"""Exports by our kind of model."""

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from multihead.apps.export import comparison
+from multihead.apps.export.library import import_library
 from multihead.apps.huggingface import foreign
 from multihead.apps.huggingface.foreign._folder import Folder
 from multihead.batch import Input
@@ -21,7 +22,7 @@ SENTENCES = 200
 TOLERANCE = 1e-3
 """Largest difference in a log-probability; float32 rounding accounts for about 1e-5."""
 LENGTH = 512
-"""Longest random text, in tokens; a model's own limit where that is less."""
+"""Length of a random text in tokens, unless the model's limit is lower."""
 
 
 def same_weights(folder: Folder, recipe: Recipe[Settings], ours: Mapping[str, Tensor], place: str) -> None:
@@ -33,13 +34,13 @@ def same_weights(folder: Folder, recipe: Recipe[Settings], ours: Mapping[str, Te
     kind = importlib.import_module(f"{foreign.__name__}.{folder.config['model_type']}")
     theirs, _ = tensors.load(folder.path / "model.safetensors")
     again: dict[str, Tensor] = kind.weights(theirs, folder)
-    known = {name: weight.float().cpu() for name, weight in ours.items()}
+    original = {name: weight.float().cpu() for name, weight in ours.items()}
     differing = [
         name
         for name, weight in again.items()
-        if name in known and not torch.equal(weight.reshape(known[name].shape).float(), known[name])
+        if name in original and not torch.equal(weight.reshape(original[name].shape).float(), original[name])
     ]
-    differing += sorted(known.keys() - again.keys())
+    differing += sorted(original.keys() - again.keys())
     settings = {key.removeprefix("model."): value for key, value in kind.settings(folder).items()}
     for key in ("d_model", "num_layers", "num_heads", "activation"):
         if key in settings and settings[key] != getattr(recipe.model, key, settings[key]):
@@ -57,26 +58,17 @@ def verify(run: Run, model: nn.Module, folder: Path, architecture: str) -> str:
     Raises:
         UserError: they differ; the library is not installed.
     """
-    library = _library()
+    library = import_library("transformers")
     theirs = getattr(library, architecture).from_pretrained(folder, local_files_only=True).eval()
     if run.recipe.kind != "transformer":
         return _same_scores(run, model, theirs)
     tokenizer = library.AutoTokenizer.from_pretrained(folder, local_files_only=True)
     foreign_model = Translating(theirs, tokenizer, run, getattr(model, "limit", None))
-    found = comparison.compare(run, foreign_model, "float32", sentences=SENTENCES)
-    if found.faults:
-        raise UserError("; ".join(found.faults), place=str(run.folder))
-    found.write(folder)
-    return str(found)
-
-
-def _library() -> Any:
-    # An optional dependency, so imported by name.
-    try:
-        return importlib.import_module("transformers")
-    except ImportError as error:
-        remedy = "Run: pip install 'multihead[export]'"
-        raise UserError(f"transformers is not installed ({error})", remedy=remedy) from error
+    result = comparison.compare(run, foreign_model, "float32", sentences=SENTENCES)
+    if result.faults:
+        raise UserError("; ".join(result.faults), place=str(run.folder))
+    result.write(folder)
+    return str(result)
 
 
 def _same_scores(run: Run, model: nn.Module, theirs: Any) -> str:
@@ -102,15 +94,15 @@ def _same_scores(run: Run, model: nn.Module, theirs: Any) -> str:
 
 def _logits(model: nn.Module, ids_BN: Tensor, kind: str) -> Tensor:
     if kind == "gpt":
-        found: Tensor = model(ids_BN)
-        return found
+        logits_BNV: Tensor = model(ids_BN)
+        return logits_BNV
     lengths_B = torch.full((len(ids_BN),), ids_BN.shape[1])
     logits, _ = model(Input(ids_BN, torch.zeros_like(ids_BN), lengths_B))
     return cast(Tensor, logits)
 
 
 class Translating:
-    """The exported translator by the library's own search (``comparison.Foreign``)."""
+    """The exported translator with the library's own search (``comparison.Foreign``)."""
 
     def __init__(self, model: Any, tokenizer: Any, run: Run, limit: int | None) -> None:
         self._model, self._tokenizer, self._search, self._limit = model, tokenizer, run.recipe.search, limit
@@ -120,28 +112,28 @@ class Translating:
         self, lines: Sequence[str], beam_size: int | None, length_penalty: float | None
     ) -> list[tuple[str, float]]:
         """Return the translation of each line and its score; lines of one length are searched together."""
-        read = [self._tokenizer(line)["input_ids"] for line in lines]
+        sources = [self._tokenizer(line)["input_ids"] for line in lines]
         groups: dict[int, list[int]] = {}
-        for number, ids in enumerate(read):
+        for number, ids in enumerate(sources):
             groups.setdefault(len(ids), []).append(number)
-        found = [("", 0.0)] * len(lines)
+        translations = [("", 0.0)] * len(lines)
         for length, numbers in groups.items():
             if length == 1:
                 continue  # the end symbol alone: an empty line
-            ids_BS = torch.tensor([read[number] for number in numbers])
+            ids_BS = torch.tensor([sources[number] for number in numbers])
             best = self._best(ids_BS, beam_size or 1, length_penalty or 0.0)
             for number, (tokens, score) in zip(numbers, best, strict=True):
-                found[number] = self._target.decode(tokens).replace("\n", " "), score
-        return found
+                translations[number] = self._target.decode(tokens).replace("\n", " "), score
+        return translations
 
     def _best(self, ids_BS: Tensor, beam: int, alpha: float) -> list[tuple[list[int], float]]:
-        """Return each sentence's best output; the library's hypotheses are ranked by our penalty."""
+        """Return each sentence's best output, with the library's hypotheses ranked by our length penalty."""
         longest = self._search.max_length or ids_BS.shape[1] + self._search.max_extra
         if self._limit is not None:
             longest = min(longest, self._limit - 1)
         several = {"num_return_sequences": beam, "early_stopping": "never"} if beam > 1 else {}
         with torch.inference_mode():
-            made = self._model.generate(
+            generated = self._model.generate(
                 input_ids=ids_BS,
                 attention_mask=torch.ones_like(ids_BS),
                 num_beams=beam,
@@ -152,15 +144,15 @@ class Translating:
                 output_scores=True,
                 **several,
             )
-            beams = getattr(made, "beam_indices", None)
+            beams = getattr(generated, "beam_indices", None)
             steps_RT = self._model.compute_transition_scores(
-                made.sequences, made.scores, beams, normalize_logits=beam == 1
+                generated.sequences, generated.scores, beams, normalize_logits=beam == 1
             )
         end = self._target.eos_id
         outputs = []
-        for row, scores in zip(made.sequences[:, 1:].tolist(), steps_RT.tolist(), strict=True):
+        for row, scores in zip(generated.sequences[:, 1:].tolist(), steps_RT.tolist(), strict=True):
             length = row.index(end) + 1 if end in row else len(row)
             total = sum(scores[:length])
             outputs.append((row[: length - (end in row)][:longest], total / ((5 + length) / 6) ** alpha))
         groups = (outputs[first : first + beam] for first in range(0, len(outputs), beam))
-        return [max(group, key=lambda one: one[1]) for group in groups]
+        return [max(group, key=lambda output: output[1]) for group in groups]

@@ -16,14 +16,14 @@ from multihead.text.lines import read_lines
 
 HASHED = "sha256:"
 SHORTEST = 16
-"""Characters of a key: shorter ones can be guessed."""
+"""Minimum length of a key: a shorter key could be guessed."""
 MOST_CLIENTS = 10_000
 """Number of addresses whose use is remembered."""
 MINUTE = 60.0
 
 
 class ApiKeys:
-    """API keys, of which only digests are kept in memory.
+    """API keys; memory has only their digests.
 
     Args:
         digests: name and SHA-256 digest of each key.
@@ -34,12 +34,12 @@ class ApiKeys:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a file with a key a line: ``NAME KEY`` or ``NAME sha256:DIGEST``; "#" starts a remark.
+        """Read a file with one key per line: ``NAME KEY`` or ``NAME sha256:DIGEST``; "#" starts a remark.
 
         Raises:
             UserError: the file is missing or has no keys; a line is malformed; a key is short.
         """
-        found: dict[str, bytes] = {}
+        digests: dict[str, bytes] = {}
         for number, line in enumerate(read_lines(str(path), "utf-8"), start=1):
             if not line.strip() or line.startswith("#"):
                 continue
@@ -48,21 +48,21 @@ class ApiKeys:
             if len(words) != 2:
                 raise UserError("not a name and a key", place=place, remedy="Write NAME KEY on a line.")
             name, key = words
-            if name in found:
+            if name in digests:
                 raise UserError(f'the name "{name}" is used twice', place=place)
-            found[name] = _digest_of(key, place)
-        if not found:
+            digests[name] = _digest_of(key, place)
+        if not digests:
             raise UserError("no keys", place=str(path), remedy="Write NAME KEY on a line.")
-        return cls(found.items())
+        return cls(digests.items())
 
     def name_of(self, key: str) -> str | None:
         """Return the name of a key, None for an unknown one; the time does not depend on the key."""
         digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
-        found = None
-        for name, known in self._digests:
-            if hmac.compare_digest(digest, known):
-                found = name
-        return found
+        match = None
+        for name, stored in self._digests:
+            if hmac.compare_digest(digest, stored):
+                match = name
+        return match
 
 
 def _digest_of(key: str, place: str) -> bytes:
@@ -78,7 +78,7 @@ def _digest_of(key: str, place: str) -> bytes:
 
 
 def key_in(headers: Mapping[str, str], values: Mapping[str, object]) -> str | None:
-    """Return the key of a request: of its Authorization header, or its field ``api_key``."""
+    """Return a request's key, from its Authorization header or its field ``api_key``."""
     scheme, _, rest = headers.get("authorization", "").partition(" ")
     if rest and scheme.lower() in ("bearer", "deepl-auth-key"):
         return rest.strip()
@@ -111,7 +111,7 @@ class Rate:
         """Spend an amount of a client's budget. An amount above the whole budget needs a full one.
 
         Raises:
-            RefusedError: too little is left; its ``retry`` says when there is enough.
+            RefusedError: too little is left; ``retry`` is the time until there is enough.
         """
         if self.per_minute is None:
             return

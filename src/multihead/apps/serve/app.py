@@ -1,4 +1,4 @@
-"""The ASGI application: a web page, LibreTranslate's API, DeepL's API, metrics and a description of all."""
+"""The ASGI application: a web page, LibreTranslate's API, DeepL's API, metrics and an OpenAPI description."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -29,18 +29,18 @@ from multihead.errors import UserError
 
 @dataclass(frozen=True)
 class Serving:
-    """Options of a server: what it offers, and to whom.
+    """Options of a server.
 
     Attributes:
-        limits: of a request.
-        keys: who may use it; None: everybody.
+        limits: limits of each request.
+        keys: keys that may use it; None: everybody may.
         requests: number of requests a minute for each address.
-        corrections: where corrections are kept; None: they are refused.
+        corrections: stores corrections; None: they are refused.
         glossaries: terms that requests may name.
         origin: web origin whose pages may use it, "*" for any; None: only its own.
         names: host names, besides addresses and localhost.
         log: writes one record for each request.
-        metrics: of the server.
+        metrics: the server's metrics.
     """
 
     limits: RequestLimits = field(default_factory=RequestLimits)
@@ -67,52 +67,54 @@ def application(
         service: the translators.
         inspect_sentence: makes the attention page of a sentence.
         translate_document: translates documents; None: they are refused.
-        serving: what is offered, and to whom.
+        serving: the server's options.
     """
-    given = serving or Serving()
-    metrics = given.metrics
+    settings = serving or Serving()
+    metrics = settings.metrics
     metrics.watch_queue(lambda: service.queue.waiting)
     handling = Handling(
         service,
-        limits=given.limits,
-        keys=given.keys,
-        corrections=given.corrections,
-        glossaries=given.glossaries,
+        limits=settings.limits,
+        keys=settings.keys,
+        corrections=settings.corrections,
+        glossaries=settings.glossaries,
         metrics=metrics,
     )
 
     async def health(request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
-    async def exposed(request: Request) -> Response:
+    async def expose(request: Request) -> Response:
         handling.authorise(request)
         return Response(metrics.text(), media_type=metrics.content_type)
 
     async def openapi(request: Request) -> Response:
-        return JSONResponse(description(service, given.limits, keys=given.keys is not None))
+        return JSONResponse(description(service, settings.limits, keys=settings.keys is not None))
 
     routes = [
         *PageRoutes(handling, inspect_sentence).routes,
         *LibreTranslate(handling, translate_document).routes,
         *DeepL(handling).routes,
         Route("/health", health, methods=["GET"]),
-        Route("/metrics", exposed, methods=["GET"]),
+        Route("/metrics", expose, methods=["GET"]),
         Route("/openapi.json", openapi, methods=["GET"]),
     ]
     middleware = [
         Middleware(
             Guard,
-            names=given.names,
-            origin=given.origin,
-            requests=given.requests,
+            names=settings.names,
+            origin=settings.origin,
+            requests=settings.requests,
             routes=[route.path for route in routes],
             metrics=metrics,
-            log=given.log,
+            log=settings.log,
         )
     ]
-    if given.origin:
+    if settings.origin:
         middleware.append(
-            Middleware(CORSMiddleware, allow_origins=[given.origin], allow_methods=["*"], allow_headers=["*"])
+            Middleware(
+                CORSMiddleware, allow_origins=[settings.origin], allow_methods=["*"], allow_headers=["*"]
+            )
         )
     return Starlette(
         routes=routes,

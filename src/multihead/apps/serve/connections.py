@@ -16,7 +16,7 @@ BACKLOG = 2_048
 def timed_protocol(read_seconds: float = READ_SECONDS) -> type[asyncio.Protocol]:
     """Return a protocol class for uvicorn that closes connections whose clients are slow.
 
-    uvicorn itself closes only connections that are idle after a response. A client that connects and says
+    uvicorn itself closes only connections that are idle after a response. A client that connects and sends
     nothing, sends a request byte by byte, or does not read its response would stay for ever.
 
     Args:
@@ -28,7 +28,7 @@ def timed_protocol(read_seconds: float = READ_SECONDS) -> type[asyncio.Protocol]
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            # asyncio sets it only for sockets that were made with an explicit protocol number.
+            # asyncio sets it only for sockets made with an explicit protocol number.
             transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._watch(restart=True)
 
@@ -39,7 +39,7 @@ def timed_protocol(read_seconds: float = READ_SECONDS) -> type[asyncio.Protocol]
         def data_received(self, data: bytes) -> None:
             before = cast(Any, self.cycle)
             super().data_received(data)
-            # A new request has begun: its body gets a time of its own.
+            # A new request has begun: its body gets its own time limit.
             self._watch(restart=cast(Any, self.cycle) is not before)
 
         def on_response_complete(self) -> None:

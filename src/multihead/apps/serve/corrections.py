@@ -1,4 +1,4 @@
-"""Corrections by people, kept for the next training: one TSV file, a correction a line."""
+"""Corrections by people, kept for the next training: a TSV file with one correction per line."""
 
 import os
 import threading

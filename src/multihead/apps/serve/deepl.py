@@ -93,15 +93,15 @@ class DeepL:
         billed = values.get("show_billed_characters") in ("1", "true", 1, True)
         translations: list[dict[str, object]] = []
         for text, answer in zip(texts, answers, strict=True):
-            one: dict[str, object] = {
+            translation: dict[str, object] = {
                 "detected_source_language": direction.source.upper(),
                 "text": answer.text,
             }
             if billed:
-                one["billed_characters"] = len(text)
+                translation["billed_characters"] = len(text)
             if answer.notes:
-                one["notes"] = answer.notes
-            translations.append(one)
+                translation["notes"] = answer.notes
+            translations.append(translation)
         return JSONResponse({"translations": translations})
 
     async def languages(self, request: Request) -> Response:
@@ -112,12 +112,12 @@ class DeepL:
             raise RefusedError(400, '"type" must be "source" or "target"')
         wants_target = values.get("type") == "target"
         codes = self._service.targets if wants_target else self._service.sources
-        found: list[dict[str, object]] = [
+        languages: list[dict[str, object]] = [
             {"language": code.upper(), "name": language_named(code).name} for code in codes
         ]
         if wants_target:
-            found = [{**one, "supports_formality": False} for one in found]
-        return JSONResponse(found)
+            languages = [{**language, "supports_formality": False} for language in languages]
+        return JSONResponse(languages)
 
     async def usage(self, request: Request) -> Response:
         """Report the characters translated for this key since the server started."""
@@ -139,15 +139,15 @@ class DeepL:
         text = one_text(values, "entries", handling.limits.file_bytes)
         pairs = entries_of(text, str(values.get("entries_format", "tsv")))
         owner = request.state.notes.get("key", "")
-        made = handling.glossaries.make(name, direction.source, direction.target, pairs, owner)
-        return JSONResponse(_describe(made), 201)
+        glossary = handling.glossaries.make(name, direction.source, direction.target, pairs, owner)
+        return JSONResponse(_describe(glossary), 201)
 
     async def glossaries(self, request: Request) -> Response:
         """List the glossaries of this key."""
         self._handling.authorise(request)
         owner = request.state.notes.get("key", "")
-        found = [_describe(one) for one in self._handling.glossaries.of_owner(owner)]
-        return JSONResponse({"glossaries": found})
+        descriptions = [_describe(glossary) for glossary in self._handling.glossaries.of_owner(owner)]
+        return JSONResponse({"glossaries": descriptions})
 
     async def glossary(self, request: Request) -> Response:
         """Describe a glossary."""
@@ -155,8 +155,8 @@ class DeepL:
 
     async def delete_glossary(self, request: Request) -> Response:
         """Delete a glossary."""
-        one = self._named(request)
-        self._handling.glossaries.delete(one.id, one.owner)
+        glossary = self._named(request)
+        self._handling.glossaries.delete(glossary.id, glossary.owner)
         return Response(status_code=204)
 
     async def entries(self, request: Request) -> Response:
@@ -166,11 +166,11 @@ class DeepL:
     async def pairs(self, request: Request) -> Response:
         """List the language pairs that glossaries can have."""
         self._handling.authorise(request)
-        found = [
-            {"source_lang": one.source.lower(), "target_lang": one.target.lower()}
-            for one in self._service.directions
+        pairs = [
+            {"source_lang": direction.source.lower(), "target_lang": direction.target.lower()}
+            for direction in self._service.directions
         ]
-        return JSONResponse({"supported_languages": found})
+        return JSONResponse({"supported_languages": pairs})
 
     def _named(self, request: Request) -> Made:
         self._handling.authorise(request)
@@ -185,13 +185,13 @@ def _check_choices(values: Mapping[str, object]) -> None:
             raise RefusedError(400, f'"{name}" must be one of {", ".join(words)}')
 
 
-def _describe(one: Made) -> dict[str, object]:
+def _describe(glossary: Made) -> dict[str, object]:
     return {
-        "glossary_id": one.id,
-        "name": one.name,
+        "glossary_id": glossary.id,
+        "name": glossary.name,
         "ready": True,
-        "source_lang": one.source.lower(),
-        "target_lang": one.target.lower(),
-        "creation_time": one.created,
-        "entry_count": len(one.entries),
+        "source_lang": glossary.source.lower(),
+        "target_lang": glossary.target.lower(),
+        "creation_time": glossary.created,
+        "entry_count": len(glossary.entries),
     }

@@ -1,9 +1,9 @@
-"""Fair scheduling of translations: small requests are not kept waiting by large ones.
+"""Fair scheduling of translations: large requests do not delay small ones.
 
 Dynamic batching: requests that arrive while a batch is translated share the next one. A batch takes one line
 of each client in turn (round-robin), up to a cost that is translated in about ``BATCH_SECONDS``. A large
-request is therefore translated in pieces, between which others have their turn, and which end where its
-client has left or its deadline has passed.
+request is therefore translated in pieces: other requests are served between them, and the rest is dropped
+once its client has left or its deadline has passed.
 """
 
 import threading
@@ -22,7 +22,7 @@ from multihead.tasks.translation.lines.translation import Translation
 Forced = tuple[str, Sequence[Phrase]]
 """Prefix of a translation, and phrases that it must contain."""
 Translate = Callable[[Sequence[str], SearchSettings, Sequence[Forced] | None], list[Translation]]
-"""Translates lines, one sentence each, with what is forced in each, or None."""
+"""Translates lines of one sentence each; the last argument constrains each translation."""
 NOTHING: Forced = ("", ())
 
 BATCH_SECONDS = 0.25
@@ -49,7 +49,7 @@ class Work:
         settings: search settings.
         client: identifies the client, for fairness.
         forced: parts of each line's translation; None: none.
-        deadline: time (``time.monotonic``) after which the result is of no use.
+        deadline: time (``time.monotonic``) after which nobody waits for the result.
         key: works with equal keys and settings share batches; None: with the same function.
     """
 
@@ -71,17 +71,17 @@ class Work:
 class _Job:
     work: Work
     done: Future[list[Translation]] = field(default_factory=Future)
-    found: list[Translation] = field(default_factory=list)
-    taken: int = 0
+    translations: list[Translation] = field(default_factory=list)
+    position: int = 0
 
     @property
     def over(self) -> bool:
-        """True if nobody waits for the result any more."""
+        """Return True if nobody waits for the result any more."""
         return self.done.done() or time.monotonic() > self.work.deadline
 
     @property
     def left(self) -> int:
-        return len(self.work.lines) - self.taken
+        return len(self.work.lines) - self.position
 
 
 class FairQueue:
@@ -158,7 +158,7 @@ class FairQueue:
                 self._on_batch(sum(count for _, _, count in batch), seconds)
 
     def _next_batch(self) -> "list[_Part]":
-        """Take lines of the next client and of those that fit to them, a line of each client in turn."""
+        """Take lines of the next client and lines that can share its batch, one per client in turn."""
         self._drop_finished()
         if not self._clients:
             return []
@@ -168,16 +168,11 @@ class FairQueue:
         if alone:
             counts = {jobs[0]: jobs[0].left}
         else:
-            counts = self._shared_among(
-                [
-                    matching
-                    for each in self._clients.values()
-                    if (matching := deque(job for job in each if job.work.shares(first)))
-                ]
-            )
-        batch = [(job, job.taken, count) for job, count in counts.items()]
+            lanes = [deque(job for job in of if job.work.shares(first)) for of in self._clients.values()]
+            counts = self._shared_among([lane for lane in lanes if lane])
+        batch = [(job, job.position, count) for job, count in counts.items()]
         for job, _, count in batch:
-            job.taken += count
+            job.position += count
         jobs.rotate(-1)
         self._clients[client] = self._clients.pop(client)  # the next batch begins with another client
         return batch
@@ -187,21 +182,21 @@ class FairQueue:
         counts: dict[_Job, int] = {}
         cost = 0.0
         for job in _in_turn(lanes):
-            cost += _cost(job.work, job.taken + counts.get(job, 0))
+            cost += _cost(job.work, job.position + counts.get(job, 0))
             if counts and cost > self._cost:
                 break
             counts[job] = counts.get(job, 0) + 1
         return counts
 
     def _drop_finished(self) -> None:
-        """Remove jobs without lines to translate, and those that nobody waits for."""
+        """Remove finished and abandoned jobs."""
         for client, jobs in list(self._clients.items()):
             for job in jobs:
                 if job.left and job.over:
                     _fail(job, DeadlineError())
-            kept = deque(job for job in jobs if job.left and not job.over)
-            if kept:
-                self._clients[client] = kept
+            live = deque(job for job in jobs if job.left and not job.over)
+            if live:
+                self._clients[client] = live
             else:
                 del self._clients[client]
 
@@ -213,18 +208,18 @@ class FairQueue:
         elif used > self._cost / 2:
             aimed = self._cost * min(2.0, BATCH_SECONDS / max(seconds, 1e-6))
         else:
-            return  # a batch that was not full says little about a full one
+            return  # a partial batch predicts little about a full one
         self._cost = min(MOST_COST, max(LEAST_COST, (self._cost + aimed) / 2))
 
     def _answer(self, batch: "Sequence[_Part]") -> None:
         """Translate lines together; if that fails, job by job, so that only the faulty one gets the error."""
         work = batch[0][0].work
         lines = [line for job, start, count in batch for line in job.work.lines[start : start + count]]
-        forced = [one for part in batch for one in _force(*part)]
-        given = forced if any(one != NOTHING for one in forced) else None
+        forced = [constraint for part in batch for constraint in _force(*part)]
+        constraints = forced if any(constraint != NOTHING for constraint in forced) else None
         try:
             with stop_when(lambda: all(job.over for job, _, _ in batch)):
-                found = iter(work.translate(lines, work.settings, given))
+                translations = iter(work.translate(lines, work.settings, constraints))
         except StoppedError:
             for job, _, _ in batch:
                 _fail(job, DeadlineError())
@@ -237,13 +232,13 @@ class FairQueue:
                 self._answer([part])
             return
         for job, _, count in batch:
-            job.found += [next(found) for _ in range(count)]
-            if len(job.found) == len(job.work.lines) and job.done.set_running_or_notify_cancel():
-                job.done.set_result(job.found)
+            job.translations += [next(translations) for _ in range(count)]
+            if len(job.translations) == len(job.work.lines) and job.done.set_running_or_notify_cancel():
+                job.done.set_result(job.translations)
 
 
 _Part = tuple[_Job, int, int]
-"""A job, the first of its lines in a batch, and their number."""
+"""A job, its first line in a batch, and the number of its lines."""
 
 
 def _in_turn(lanes: Sequence[deque[_Job]]) -> Iterator[_Job]:
@@ -271,6 +266,6 @@ def _force(job: _Job, start: int, count: int) -> Sequence[Forced]:
 
 
 def _fail(job: _Job, error: BaseException) -> None:
-    job.taken = len(job.work.lines)
+    job.position = len(job.work.lines)
     if not job.done.done() and job.done.set_running_or_notify_cancel():
         job.done.set_exception(error)

@@ -30,7 +30,7 @@ class Fields:
     """Fields of a request.
 
     Attributes:
-        values: by name; a repeated field of a form or query string is a list.
+        values: values by name; a repeated field of a form or query string is a list.
         files: uploaded files by name of their field.
     """
 
@@ -39,7 +39,7 @@ class Fields:
 
 
 async def read_fields(request: Request, max_bytes: int) -> Fields:
-    """Read the fields of a request; no more than ``max_bytes`` of its body are kept.
+    """Read the fields of a request; at most ``max_bytes`` of its body.
 
     Raises:
         RefusedError: a body that is too large or malformed; a field both in the query string and in the body.
@@ -55,25 +55,25 @@ async def read_fields(request: Request, max_bytes: int) -> Fields:
 async def _body(request: Request, kind: str, max_bytes: int) -> tuple[dict[str, object], dict[str, Upload]]:
     if kind == MULTIPART:
         return await _multipart(request, max_bytes)
-    read = bytearray()
+    body = bytearray()
     async for part in request.stream():
-        read += part
-        if len(read) > max_bytes:
+        body += part
+        if len(body) > max_bytes:
             raise _too_large(max_bytes)
     if kind.startswith("multipart/"):
         raise RefusedError(415, f"{kind} is not supported; send {MULTIPART}, a form or JSON")
     # By default curl labels its body as a form, even if it is JSON.
-    if kind == FORM and not read.lstrip().startswith(b"{"):
-        return _pairs(bytes(read)), {}
-    if not read:
+    if kind == FORM and not body.lstrip().startswith(b"{"):
+        return _pairs(bytes(body)), {}
+    if not body:
         return {}, {}
     try:
-        found = json.loads(bytes(read))
+        values = json.loads(bytes(body))
     except (ValueError, RecursionError) as error:
         raise RefusedError(400, f"the body is not JSON ({error})") from None
-    if not isinstance(found, dict):
+    if not isinstance(values, dict):
         raise RefusedError(400, "the body must be a JSON object, a form or a multipart form")
-    return found, {}
+    return values, {}
 
 
 def _pairs(text: str | bytes) -> dict[str, object]:
@@ -89,34 +89,34 @@ def _pairs(text: str | bytes) -> dict[str, object]:
 
 
 def _group(pairs: list[tuple[str, str]]) -> dict[str, object]:
-    """Collect pairs by name; what is repeated becomes a list."""
-    found: dict[str, object] = {}
+    """Collect pairs by name; a repeated name has a list."""
+    values: dict[str, object] = {}
     for name, value in pairs:
-        before = found.get(name)
+        before = values.get(name)
         if before is None:
-            found[name] = value
+            values[name] = value
         elif isinstance(before, list):
             before.append(value)
         else:
-            found[name] = [before, value]
-    return found
+            values[name] = [before, value]
+    return values
 
 
 async def _multipart(request: Request, max_bytes: int) -> tuple[dict[str, object], dict[str, Upload]]:
-    read = 0
+    size = 0
 
-    async def bounded() -> Message:
-        nonlocal read
+    async def receive() -> Message:
+        nonlocal size
         message = await request.receive()
-        read += len(message.get("body", b""))
-        if read > max_bytes:
+        size += len(message.get("body", b""))
+        if size > max_bytes:
             raise _too_large(max_bytes)
         return message
 
     pairs: list[tuple[str, str]] = []
     files: dict[str, Upload] = {}
     try:
-        async with Request(request.scope, bounded).form(
+        async with Request(request.scope, receive).form(
             max_files=1, max_fields=MAX_FIELDS, max_part_size=max_bytes
         ) as form:
             for name, value in form.multi_items():

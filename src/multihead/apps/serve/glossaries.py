@@ -1,4 +1,4 @@
-"""Glossaries of a server: those given when it starts, and those that clients make over DeepL's API."""
+"""Glossaries of a server: from its command line, and made by clients through DeepL's API."""
 
 import csv
 import io
@@ -48,15 +48,20 @@ class Made:
     @cached_property
     def glossary(self) -> Glossary:
         """The terms. Raises ``UserError`` for contradictions."""
-        return Glossary(_terms(self.entries))
+        return Glossary(
+            [
+                Term(source, target, (source,), (target,), "smart", "", f"entry {number}")
+                for number, (source, target) in enumerate(self.entries, start=1)
+            ]
+        )
 
 
 class Glossaries:
     """All glossaries of a server.
 
     Args:
-        named: glossaries given when the server starts, by name.
-        folder: where those of clients are kept; None: they are lost when the server ends.
+        named: glossaries of the command line, by name.
+        folder: stores clients' glossaries; None: they are lost when the server ends.
 
     Raises:
         UserError: a damaged file in the folder.
@@ -70,8 +75,8 @@ class Glossaries:
             with files.report_disk_errors(folder):
                 folder.mkdir(parents=True, exist_ok=True)
             for path in sorted(folder.glob("*.json")):
-                one = _read(path)
-                self._made[one.id] = one
+                record = _read(path)
+                self._made[record.id] = record
 
     def find(self, name: str, owner: str, source: str, target: str) -> Glossary:
         """Return a glossary by its name or id.
@@ -81,21 +86,22 @@ class Glossaries:
         """
         if name in self.named:
             return self.named[name]
-        one = self.of(name, owner)
-        if (primary(one.source), primary(one.target)) != (primary(source), primary(target)):
-            raise RefusedError(400, f"the glossary is from {one.source} to {one.target}")
-        return one.glossary
+        record = self.of(name, owner)
+        if (primary(record.source), primary(record.target)) != (primary(source), primary(target)):
+            raise RefusedError(400, f"the glossary is from {record.source} to {record.target}")
+        return record.glossary
 
     def of(self, id: str, owner: str) -> Made:
         """Return a client's glossary. Raises ``RefusedError`` if there is none."""
-        one = self._made.get(id)
-        if one is None or one.owner != owner:
+        record = self._made.get(id)
+        if record is None or record.owner != owner:
             raise RefusedError(404, "there is no such glossary")
-        return one
+        return record
 
     def of_owner(self, owner: str) -> list[Made]:
         """Return all glossaries of a client, the oldest first."""
-        return sorted((one for one in self._made.values() if one.owner == owner), key=lambda one: one.created)
+        records = (record for record in self._made.values() if record.owner == owner)
+        return sorted(records, key=lambda record: record.created)
 
     def make(
         self, name: str, source: str, target: str, entries: Iterable[tuple[str, str]], owner: str
@@ -108,27 +114,27 @@ class Glossaries:
         pairs = tuple(entries)
         if not pairs or len(pairs) > MOST_ENTRIES:
             raise RefusedError(400, f"a glossary must have 1 to {MOST_ENTRIES:,} terms")
-        one = Made(str(uuid.uuid4()), name, source, target, owner, _now(), pairs)
+        record = Made(str(uuid.uuid4()), name, source, target, owner, _now(), pairs)
         try:
-            _ = one.glossary
+            _ = record.glossary
         except UserError as error:
             raise RefusedError(400, str(error)) from None
         with self._free:
             if len(self._made) >= MOST:
                 raise RefusedError(413, f"there are {MOST:,} glossaries; delete one")
             if self._folder is not None:
-                content = json.dumps(asdict(one), ensure_ascii=False, indent=1) + "\n"
-                files.write_text(self._folder / f"{one.id}.json", content)
-            self._made[one.id] = one
-        return one
+                content = json.dumps(asdict(record), ensure_ascii=False, indent=1) + "\n"
+                files.write_text(self._folder / f"{record.id}.json", content)
+            self._made[record.id] = record
+        return record
 
     def delete(self, id: str, owner: str) -> None:
         """Delete a client's glossary. Raises ``RefusedError`` if there is none."""
-        one = self.of(id, owner)
+        record = self.of(id, owner)
         with self._free:
             if self._folder is not None:
-                (self._folder / f"{one.id}.json").unlink(missing_ok=True)
-            self._made.pop(one.id, None)
+                (self._folder / f"{record.id}.json").unlink(missing_ok=True)
+            self._made.pop(record.id, None)
 
 
 def entries_of(text: str, format: str) -> list[tuple[str, str]]:
@@ -146,14 +152,14 @@ def entries_of(text: str, format: str) -> list[tuple[str, str]]:
             raise RefusedError(400, f"the entries are not CSV ({error})") from None
     else:
         raise RefusedError(400, '"entries_format" must be "tsv" or "csv"')
-    found = []
+    entries = []
     for number, row in enumerate(rows, start=1):
         if not any(cell.strip() for cell in row):
             continue
         if len(row) != 2 or not all(cell.strip() for cell in row):
             raise RefusedError(400, f"entry {number} is not a source and a target term")
-        found.append((row[0].strip(), row[1].strip()))
-    return found
+        entries.append((row[0].strip(), row[1].strip()))
+    return entries
 
 
 def as_tsv(entries: Iterable[tuple[str, str]]) -> str:
@@ -161,23 +167,16 @@ def as_tsv(entries: Iterable[tuple[str, str]]) -> str:
     return "\n".join("\t".join(pair) for pair in entries)
 
 
-def _terms(entries: Iterable[tuple[str, str]]) -> list[Term]:
-    return [
-        Term(source, target, (source,), (target,), "smart", "", f"entry {number}")
-        for number, (source, target) in enumerate(entries, start=1)
-    ]
-
-
 def _read(path: Path) -> Made:
     try:
         content = json.loads(disk.content(path))
         entries = tuple((str(source), str(target)) for source, target in content.pop("entries"))
-        one = Made(**{name: str(value) for name, value in content.items()}, entries=entries)
-        _ = one.glossary
+        record = Made(**{name: str(value) for name, value in content.items()}, entries=entries)
+        _ = record.glossary
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         remedy = "Remove it; its client can make it again."
-        raise UserError(f"no glossary of this server ({error})", place=str(path), remedy=remedy) from None
-    return one
+        raise UserError(f"not a glossary of this server ({error})", place=str(path), remedy=remedy) from None
+    return record
 
 
 def _now() -> str:

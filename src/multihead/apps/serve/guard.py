@@ -1,4 +1,4 @@
-"""Checks before every request: Host, Origin and rate; and what is logged and counted after it."""
+"""Checks before every request (Host, Origin, rate), and its log record and metrics."""
 
 import ipaddress
 import json
@@ -22,7 +22,7 @@ from multihead.apps.serve.refusal import RefusedError
 LEFT = 499
 """Status of a request whose client left before it was answered."""
 PREFIXES = ("/download_file/", "/v2/glossaries/", "/assets/")
-"""Beginnings of paths whose end is a parameter."""
+"""Prefixes of paths that end in a parameter."""
 
 
 def host_name(host: str) -> str:
@@ -41,13 +41,13 @@ def is_known_host(host: str, names: Collection[str]) -> bool:
     """Return whether a Host header names this server.
 
     An attacker's page reaches a server behind a firewall by DNS rebinding, but always under a name of the
-    attacker's own. An address, "localhost", this machine's name and given names are therefore safe.
+    attacker's own. An address, "localhost", this machine's name and configured names are therefore safe.
     """
     name = host_name(host)
     try:
         ipaddress.ip_address(name)
     except ValueError:
-        return name in {"localhost", socket.gethostname().lower(), *(one.lower() for one in names)}
+        return name in {"localhost", socket.gethostname().lower(), *(alias.lower() for alias in names)}
     return True
 
 
@@ -101,7 +101,7 @@ class Guard:
         status = LEFT
         began = time.perf_counter()
 
-        async def sent(message: Message) -> None:
+        async def forward(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -111,14 +111,14 @@ class Guard:
             try:
                 self._check(scope, address)
             except RefusedError as error:
-                await _refuse(error, sent)
+                await _refuse(error, forward)
                 return
-            await self._app(scope, receive, sent)
+            await self._app(scope, receive, forward)
         except Exception as error:  # a bug: its message may have texts, its place has none
             notes["error"] = _place(error)
             logging.getLogger(__name__).error("internal error: %s", notes["error"])
             if status == LEFT:
-                await _refuse(RefusedError(500, "internal error"), sent)
+                await _refuse(RefusedError(500, "internal error"), forward)
         finally:
             seconds = time.perf_counter() - began
             route = self._route(scope["path"])

@@ -20,7 +20,7 @@ from multihead.apps.serve.service import Options, ServedDirection, Service
 POLL_SECONDS = 0.25
 """Interval of the check whether a client is still connected."""
 FORM_BYTES = 12
-"""Bytes of a character in a URL-encoded form at most."""
+"""Maximum bytes of a character in a URL-encoded form."""
 MAX_FILE_BYTES = 16 << 20
 
 T = TypeVar("T")
@@ -51,9 +51,9 @@ class Handling:
 
     Args:
         service: the translators.
-        limits: of a request.
-        keys: who may use the server; None: everybody.
-        corrections: where corrections are kept; None: they are refused.
+        limits: limits of each request.
+        keys: keys that may use the server; None: everybody may.
+        corrections: stores corrections; None: they are refused.
         glossaries: terms that requests may name.
         metrics: counts characters.
     """
@@ -78,16 +78,16 @@ class Handling:
 
         Args:
             request: the request.
-            max_bytes: limit of its body; None: that of texts.
-            open: no key is needed.
+            max_bytes: limit of its body; None: the limit for texts.
+            open: whether the route works without a key.
 
         Raises:
             RefusedError: a malformed request, or no valid key.
         """
-        found = await read_fields(request, self.limits.body_bytes if max_bytes is None else max_bytes)
+        fields = await read_fields(request, self.limits.body_bytes if max_bytes is None else max_bytes)
         if not open:
-            self.authorise(request, found.values)
-        return found
+            self.authorise(request, fields.values)
+        return fields
 
     def authorise(self, request: Request, values: Mapping[str, object] = {}) -> None:
         """Check the key of a request, and name its client for the log and the queue."""
@@ -102,13 +102,13 @@ class Handling:
             raise RefusedError(403, "the API key is not valid")
         request.state.client = request.state.notes["key"] = name
 
-    def options(self, request: Request, wanted: TranslationRequest, direction: ServedDirection) -> Options:
+    def options(self, request: Request, parsed: TranslationRequest, direction: ServedDirection) -> Options:
         """Return the options of a translation. Raises ``RefusedError``: no such glossary."""
-        if wanted.glossary is None:
-            return Options(wanted.alternatives, wanted.format)
+        if parsed.glossary is None:
+            return Options(parsed.alternatives, parsed.format)
         owner = request.state.notes.get("key", "")
-        found = self.glossaries.find(wanted.glossary, owner, direction.source, direction.target)
-        return Options(wanted.alternatives, wanted.format, glossary=found)
+        glossary = self.glossaries.find(parsed.glossary, owner, direction.source, direction.target)
+        return Options(parsed.alternatives, parsed.format, glossary=glossary)
 
     def spend(self, request: Request, direction: ServedDirection, chars: int) -> None:
         """Count the characters of a request. Raises ``RefusedError`` above the rate."""
@@ -122,10 +122,9 @@ class Handling:
 
 def document_path(name: str) -> Path:
     """Return a harmless file name with the ending of an uploaded one."""
-    ending = Path(name.replace("\\", "/")).suffix.lower()
-    stem = Path(name.replace("\\", "/")).stem
-    kept = "".join(char for char in stem if char.isalnum() or char in "-_ .")[:80].strip(" .")
-    return Path((kept or "document") + ending)
+    path = Path(name.replace("\\", "/"))
+    stem = "".join(char for char in path.stem if char.isalnum() or char in "-_ .")[:80].strip(" .")
+    return Path((stem or "document") + path.suffix.lower())
 
 
 async def while_connected(request: Request, answer: Coroutine[Any, Any, T]) -> T:

@@ -70,22 +70,22 @@ class LibreTranslate:
         fields = await handling.fields(request)
         if fields.files:
             raise RefusedError(400, "/translate takes no files; /translate_file does")
-        wanted = parse_request(fields.values, max_chars=handling.limits.chars)
-        joined = "\n".join(wanted.texts)
-        direction = self._service.direction(wanted.source, wanted.target, joined)
-        handling.spend(request, direction, sum(map(len, wanted.texts)))
-        options = handling.options(request, wanted, direction)
-        translating = self._service.translate(wanted.texts, direction, options, request.state.client)
+        parsed = parse_request(fields.values, max_chars=handling.limits.chars)
+        joined = "\n".join(parsed.texts)
+        direction = self._service.direction(parsed.source, parsed.target, joined)
+        handling.spend(request, direction, sum(map(len, parsed.texts)))
+        options = handling.options(request, parsed, direction)
+        translating = self._service.translate(parsed.texts, direction, options, request.state.client)
         answers = await while_connected(request, translating)
-        response: dict[str, object] = {"translatedText": [one.text for one in answers]}
-        if wanted.alternatives:
-            response["alternatives"] = [one.alternatives for one in answers]
-        response["confidence"] = [round(one.confidence, 3) for one in answers]
-        if not wanted.source and identify.available():
-            response["detectedLanguage"] = [_detect(text, direction) for text in wanted.texts]
-        if wanted.single:
+        response: dict[str, object] = {"translatedText": [answer.text for answer in answers]}
+        if parsed.alternatives:
+            response["alternatives"] = [answer.alternatives for answer in answers]
+        response["confidence"] = [round(answer.confidence, 3) for answer in answers]
+        if not parsed.source and identify.available():
+            response["detectedLanguage"] = [_detect(text, direction) for text in parsed.texts]
+        if parsed.single:
             response = {name: values[0] for name, values in response.items()}  # type: ignore[index]
-        if notes := [note for one in answers for note in one.notes]:
+        if notes := [note for answer in answers for note in answer.notes]:
             response["notes"] = notes
         return JSONResponse(response)
 
@@ -95,24 +95,24 @@ class LibreTranslate:
         refuse_unknown(fields.values, DETECT, "/detect")
         text = one_text(fields.values, "q", self._handling.limits.chars)
         guesses = await self._service.run(lambda ticket: detect_languages(text), request.state.client)
-        found = [
+        languages = [
             {"confidence": round(100 * guess.probability, 1), "language": guess.code}
             for guess in guesses
             if guess.probability >= 0.005
         ]
-        return JSONResponse(found)
+        return JSONResponse(languages)
 
     async def languages(self, request: Request) -> Response:
-        """List the languages and what each is translated to."""
+        """List the languages, each with its target languages."""
         targets: dict[str, list[str]] = {
             code: [] for code in (*self._service.sources, *self._service.targets)
         }
-        for one in self._service.directions:
-            targets[one.source].append(one.target)
+        for direction in self._service.directions:
+            targets[direction.source].append(direction.target)
         return JSONResponse(
             [
-                {"code": code, "name": language_named(code).name, "targets": found}
-                for code, found in targets.items()
+                {"code": code, "name": language_named(code).name, "targets": target_codes}
+                for code, target_codes in targets.items()
             ]
         )
 
@@ -139,7 +139,7 @@ class LibreTranslate:
         if upload is None:
             raise RefusedError(400, '"file" must be an uploaded file')
         if self._translate_document is None:
-            raise RefusedError(501, "this server translates no documents")
+            raise RefusedError(501, "this server does not translate documents")
         path = document_path(upload.name)
         if path.suffix not in _endings():
             raise RefusedError(400, f"files ending in {path.suffix or 'nothing'} are not supported")
@@ -151,12 +151,12 @@ class LibreTranslate:
         handling.spend(request, direction, len(upload.content))
         translate = self._translate_document
 
-        def translated(ticket: Ticket) -> tuple[bytes, list[str]]:
+        def compute(ticket: Ticket) -> tuple[bytes, list[str]]:
             return translate(for_request(direction, ticket), direction, path.name, upload.content)
 
         try:
             content, cautions = await while_connected(
-                request, self._service.run(translated, request.state.client)
+                request, self._service.run(compute, request.state.client)
             )
         except UserError as error:  # caused by the document
             raise RefusedError(400, str(error)) from None
@@ -173,29 +173,29 @@ class LibreTranslate:
         return id
 
     def _forget(self, room: int) -> None:
-        """Drop documents that are out of date, and the oldest ones until there is room."""
-        total = room + sum(len(one.content) for one in self._kept.values())
+        """Drop expired documents, then the oldest until there is room."""
+        total = room + sum(len(document.content) for document in self._kept.values())
         while self._kept:
             oldest = next(iter(self._kept))
-            one = self._kept[oldest]
-            if total <= KEPT_BYTES and one.until > time.monotonic():
+            document = self._kept[oldest]
+            if total <= KEPT_BYTES and document.until > time.monotonic():
                 return
-            total -= len(one.content)
+            total -= len(document.content)
             del self._kept[oldest]
 
     async def download_file(self, request: Request) -> Response:
         """Return a translated document; its address is its key."""
         self._forget(0)
-        kept = self._kept.get(request.path_params["id"])
-        if kept is None:
+        document = self._kept.get(request.path_params["id"])
+        if document is None:
             raise RefusedError(404, "there is no such document; they are kept for ten minutes")
-        response = Response(kept.content, media_type="application/octet-stream")
-        plain = kept.name.encode("ascii", "replace").decode().replace("?", "_").replace('"', "_")
+        response = Response(document.content, media_type="application/octet-stream")
+        plain = document.name.encode("ascii", "replace").decode().replace("?", "_").replace('"', "_")
         response.headers["content-disposition"] = f'attachment; filename="{plain}"'
         return response
 
     async def settings(self, request: Request) -> Response:
-        """Tell a page what this server offers."""
+        """Report the server's settings to a page."""
         first = self._service.directions[0]
         named = {
             side: {"code": code, "name": language_named(code).name}
@@ -224,7 +224,7 @@ def _endings() -> set[str]:
 
 
 def _detect(text: str, direction: ServedDirection) -> dict[str, object]:
-    """Return the language a text was read as, and how probable it is among all languages, in percent."""
+    """Return the source language and its probability among all languages, in percent."""
     chances = {guess.code: guess.probability for guess in identify.identify(text, most=500)}
     return {
         "confidence": round(100 * chances.get(direction.source, 0.0), 1),

@@ -15,8 +15,8 @@ def json_log(stream: TextIO | None = None) -> Log:
 
     def log(**values: object) -> None:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        known = {name: value for name, value in values.items() if value not in (None, "")}
-        print(json.dumps({"time": now, **known}, ensure_ascii=False), file=stream or sys.stderr, flush=True)
+        record = {name: value for name, value in values.items() if value not in (None, "")}
+        print(json.dumps({"time": now, **record}, ensure_ascii=False), file=stream or sys.stderr, flush=True)
 
     return log
 

@@ -21,7 +21,7 @@ ERRORS = {
 OTHERS = {400: "The reason", 404: "Not found", 501: "Not installed"}
 STRING: Json = {"type": "string"}
 CODE: Json = {"type": "string", "description": 'A language code (BCP 47), "auto" to detect it.'}
-KEY: Json = {"type": "string", "description": "API key, where the server needs one."}
+KEY: Json = {"type": "string", "description": "API key, if the server needs one."}
 
 
 def description(service: Service, limits: RequestLimits, *, keys: bool) -> Json:
@@ -29,21 +29,21 @@ def description(service: Service, limits: RequestLimits, *, keys: bool) -> Json:
 
     Args:
         service: its translators.
-        limits: of a request.
-        keys: True if requests need a key.
+        limits: limits of each request.
+        keys: whether requests need a key.
     """
     text = {"type": "string", "maxLength": limits.chars}
     texts = {"oneOf": [text, {"type": "array", "items": text, "maxItems": request.MAX_TEXTS}]}
     paths: Json = {
         "/translate": _post("Translate a text or a list of texts", _translate(texts), _TRANSLATED),
         "/detect": _post("Identify the language of a text", _body({"q": text}, ["q"]), _DETECTED, 501),
-        "/languages": _get("The languages, and what each is translated to", _LANGUAGES),
+        "/languages": _get("The languages, each with its target languages", _LANGUAGES),
         "/suggest": _post("Keep a correction for the next training", _suggest(text), _SUCCESS),
         "/translate_file": {"post": _file()},
         "/download_file/{id}": _get("A translated document", None, 404, parameters=["id"]),
         "/frontend/settings": _get("What the server offers", {"type": "object"}),
         "/sentences": _post(
-            "Translate a text; its sentences one by one", _translate(text), {"type": "object"}
+            "Translate a text; the answer lists its sentences", _translate(text), {"type": "object"}
         ),
         "/attention": _post("Attention between two sentences", _attention(text), {"type": "object"}),
         "/choices": _post("Translations that begin alike", _choices(text), {"type": "array"}),
@@ -63,7 +63,7 @@ def description(service: Service, limits: RequestLimits, *, keys: bool) -> Json:
         "/health": _get("Whether the server is up", {"type": "object"}),
         "/metrics": _get("Metrics for Prometheus", None),
     }
-    found: Json = {
+    document: Json = {
         "openapi": "3.1.0",
         "info": {
             "title": "multihead serve",
@@ -78,9 +78,9 @@ def description(service: Service, limits: RequestLimits, *, keys: bool) -> Json:
             "bearer": {"type": "http", "scheme": "bearer"},
             "deepl": {"type": "apiKey", "in": "header", "name": "Authorization"},
         }
-        found["components"]["securitySchemes"] = schemes
-        found["security"] = [{name: []} for name in schemes]
-    return found
+        document["components"]["securitySchemes"] = schemes
+        document["security"] = [{name: []} for name in schemes]
+    return document
 
 
 _ERROR: Json = {
@@ -224,19 +224,19 @@ def _file() -> Json:
     }
     properties = {"translatedFileUrl": STRING, "cautions": {"type": "array", "items": STRING}}
     url = {"type": "object", "properties": properties, "required": ["translatedFileUrl"]}
-    found = _operation("Translate a document", {"200": _json("Where it can be downloaded", url)}, [501])
-    found["requestBody"] = {
+    operation = _operation("Translate a document", {"200": _json("Where it can be downloaded", url)}, [501])
+    operation["requestBody"] = {
         "required": True,
         "content": {"multipart/form-data": {"schema": _body(fields, ["file"])}},
     }
-    return found
+    return operation
 
 
 def _post(summary: str, schema: Json, answer: Json, *others: int, status: int = 200) -> Json:
-    found = _operation(summary, {str(status): _json(summary, answer)}, [404, *others])
+    operation = _operation(summary, {str(status): _json(summary, answer)}, [404, *others])
     kinds = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
-    found["requestBody"] = {"required": True, "content": {kind: {"schema": schema} for kind in kinds}}
-    return {"post": found}
+    operation["requestBody"] = {"required": True, "content": {kind: {"schema": schema} for kind in kinds}}
+    return {"post": operation}
 
 
 def _get(
@@ -248,24 +248,24 @@ def _get(
 ) -> Json:
     plain = {"description": summary, "content": {"*/*": {"schema": {}}}}
     success = plain if answer is None else _json(summary, answer)
-    found = _operation(summary, {"200": success}, list(others), parameters)
+    operation = _operation(summary, {"200": success}, list(others), parameters)
     for name in query or ():
         schema = {"enum": ["source", "target"]}
-        found.setdefault("parameters", []).append({"name": name, "in": "query", "schema": schema})
-    return {"get": found}
+        operation.setdefault("parameters", []).append({"name": name, "in": "query", "schema": schema})
+    return {"get": operation}
 
 
 def _operation(summary: str, answers: Json, others: list[int], parameters: list[str] | None = None) -> Json:
     named = {**ERRORS, **{code: OTHERS[code] for code in others}}
     reference = {"$ref": "#/components/schemas/Error"}
     answers = {**answers, **{str(code): _json(text, reference) for code, text in named.items()}}
-    found: Json = {"summary": summary, "responses": answers}
+    operation: Json = {"summary": summary, "responses": answers}
     if parameters:
-        found["parameters"] = [
+        operation["parameters"] = [
             {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
             for name in parameters
         ]
-    return found
+    return operation
 
 
 def _json(text: str, schema: Json) -> Json:

@@ -29,7 +29,7 @@ POLICY = (
 MAX_SENTENCE = 500
 """Characters of a sentence whose attention is shown: the matrix grows with the square of its length."""
 MAX_INSPECTIONS = 8
-"""Number of inspections running or waiting; further ones are refused."""
+"""Maximum number of inspections running or waiting; more are refused."""
 ATTENTION = ("q", "translation", "source", "target", "api_key")
 CHOICES = ("q", "prefix", "source", "target", "api_key")
 HEADERS = {
@@ -83,17 +83,17 @@ class PageRoutes:
         return Response(_asset(name), media_type=kind, headers=headers)
 
     async def sentences(self, request: Request) -> Response:
-        """Translate one text; the answer has its sentences one by one. Fields as of /translate."""
+        """Translate one text; the answer lists its sentences. Fields as in /translate."""
         handling = self._handling
         fields = await handling.fields(request)
         refuse_unknown(fields.values, TRANSLATE, "/sentences")
-        wanted = parse_request(fields.values, max_chars=handling.limits.chars)
-        if not wanted.single or wanted.format != "text":
+        parsed = parse_request(fields.values, max_chars=handling.limits.chars)
+        if not parsed.single or parsed.format != "text":
             raise RefusedError(400, '"q" must be one plain text')
-        direction = self._service.direction(wanted.source, wanted.target, wanted.texts[0])
-        handling.spend(request, direction, len(wanted.texts[0]))
+        direction = self._service.direction(parsed.source, parsed.target, parsed.texts[0])
+        handling.spend(request, direction, len(parsed.texts[0]))
         translating = self._service.translate(
-            wanted.texts, direction, handling.options(request, wanted, direction), request.state.client
+            parsed.texts, direction, handling.options(request, parsed, direction), request.state.client
         )
         (answer,) = await while_connected(request, translating)
         return JSONResponse(_sentences(answer, direction))
@@ -105,16 +105,16 @@ class PageRoutes:
         text, translation = (self._sentence(fields.values, name) for name in ("q", "translation"))
         direction = self._direction(fields.values, text)
 
-        def computed(ticket: Ticket) -> Any:
+        def compute(ticket: Ticket) -> Any:
             return _words().words_of(for_request(direction, ticket).translator, text, translation)
 
-        found = await while_connected(request, self._service.run(computed, request.state.client))
+        alignment = await while_connected(request, self._service.run(compute, request.state.client))
         return JSONResponse(
             {
-                "source": found.source,
-                "target": found.target,
-                "weights": found.weights_TS,
-                "probabilities": found.probabilities,
+                "source": alignment.source,
+                "target": alignment.target,
+                "weights": alignment.weights_TS,
+                "probabilities": alignment.probabilities,
             }
         )
 
@@ -128,12 +128,14 @@ class PageRoutes:
         direction = self._direction(fields.values, text)
         handling.spend(request, direction, len(text))
 
-        def computed(ticket: Ticket) -> Any:
+        def compute(ticket: Ticket) -> Any:
             translator = for_request(direction, ticket).translator
             return _words().choices(translator, text, prefix.rstrip(), direction.settings)
 
-        found = await while_connected(request, self._service.run(computed, request.state.client))
-        return JSONResponse([{"text": one, "probability": round(chance, 4)} for one, chance in found])
+        translations = await while_connected(request, self._service.run(compute, request.state.client))
+        return JSONResponse(
+            [{"text": translation, "probability": round(chance, 4)} for translation, chance in translations]
+        )
 
     async def inspect(self, request: Request) -> Response:
         """Return the page that shows every layer and head for a sentence."""
@@ -179,15 +181,15 @@ def _sentences(answer: TranslatedText, direction: ServedDirection) -> dict[str, 
         "notes": answer.notes,
         "sentences": [
             {
-                "source": one.source,
-                "text": one.text,
-                "confidence": round(one.confidence, 3),
-                "alternatives": one.alternatives,
-                "doubtful": one.doubtful,
-                "searched": one.searched,
-                "terms": [{"source": term.source, "target": term.target} for term in one.terms],
+                "source": sentence.source,
+                "text": sentence.text,
+                "confidence": round(sentence.confidence, 3),
+                "alternatives": sentence.alternatives,
+                "doubtful": sentence.doubtful,
+                "searched": sentence.searched,
+                "terms": [{"source": term.source, "target": term.target} for term in sentence.terms],
             }
-            for one in answer.sentences
+            for sentence in answer.sentences
         ],
     }
 

@@ -19,7 +19,7 @@ from multihead.tasks.translation.lines.translation import Translation
 
 
 class Ticket:
-    """A request as the queue knows it: its client, its deadline, and whether it was given up.
+    """A request in the queue: its client, its deadline, and whether it was given up.
 
     Args:
         client: identifies the client, for fairness.
@@ -71,9 +71,9 @@ class QueuedTranslator(LineTranslator):
 
     def for_request(self, ticket: Ticket) -> Self:
         """Return this translator for a request."""
-        made = copy.copy(self)
-        made.ticket = ticket
-        return made
+        translator = copy.copy(self)
+        translator.ticket = ticket
+        return translator
 
     def _plain(self) -> LineTranslator:
         """Return the inner translator for this one's tokenizers and direction."""
@@ -112,7 +112,7 @@ class QueuedTranslator(LineTranslator):
         zero_shot: bool = False,
         phrases: Sequence[Sequence[Phrase]] | None = None,
     ) -> list[Translation]:
-        """Queue lines and wait for their translations; arguments as of ``Translator.translate``.
+        """Queue lines and wait for their translations; arguments as in ``Translator.translate``.
 
         Raises:
             BusyError: the queue is full.
@@ -129,28 +129,30 @@ class QueuedTranslator(LineTranslator):
                 phrases=phrases,
             )
         plain = self._plain()
-        asked = settings or self.settings
+        search = settings or self.settings
         forced = None
         if prefixes is not None or phrases is not None:
             none: Sequence[Phrase] = ()
             forced = list(zip(prefixes or [""] * len(lines), phrases or [none] * len(lines), strict=True))
-        # Here, where no other request waits for it.
-        plain.prepare(asked, begun=any(prefixes or ()), phrases=any(phrases or ()))
+        # In this request's thread, so that no other request waits for it.
+        plain.prepare(search, begun=any(prefixes or ()), phrases=any(phrases or ()))
 
-        def translated(
-            some: Sequence[str], chosen: SearchSettings, forced: Sequence[Forced] | None
+        def translate_batch(
+            batch: Sequence[str], settings: SearchSettings, forced: Sequence[Forced] | None
         ) -> list[Translation]:
             begun, contained = zip(*forced, strict=True) if forced else (None, None)
-            return plain.translate(some, chosen, prefixes=begun, first_number=first_number, phrases=contained)
+            return plain.translate(
+                batch, settings, prefixes=begun, first_number=first_number, phrases=contained
+            )
 
         work = Work(
-            translated,
+            translate_batch,
             lines,
-            asked,
+            search,
             self.ticket.client,
             forced,
             self.ticket.deadline,
-            # Marked text is read by another tokenizer, and a direction has tags of its own.
+            # Marked text has another tokenizer, and each direction has its own tags.
             (self._name, type(self.source_tokenizer).__name__, self.asked and self.asked.symbols),
         )
         return self.ticket.result(self._queue.submit(work))

@@ -69,12 +69,12 @@ def parse_request(values: Mapping[str, object], *, max_chars: int) -> Translatio
     )
 
 
-def refuse_unknown(values: Mapping[str, object], known: Collection[str], path: str) -> None:
+def refuse_unknown(values: Mapping[str, object], fields: Collection[str], path: str) -> None:
     """Raise ``RefusedError`` for a field that the route does not know: a misspelt option must not pass."""
-    unknown = [name for name in values if name not in known]
+    unknown = [name for name in values if name not in fields]
     if unknown:
         names = ", ".join(f'"{name[:40]}"' for name in sorted(unknown)[:5])
-        raise RefusedError(400, f"unknown field {names}; {path} takes {', '.join(known)}")
+        raise RefusedError(400, f"unknown field {names}; {path} takes {', '.join(fields)}")
 
 
 def checked_texts(q: object, name: str, max_chars: int) -> list[str]:

@@ -51,10 +51,10 @@ class TranslatedText:
 
     Attributes:
         text: the best translation.
-        alternatives: the next best translations, best first; as many as were found.
+        alternatives: the next best translations, best first.
         confidence: expected sentence chrF, from 0 to 1.
         notes: warnings for the user, such as a term that is missing.
-        sentences: source and translation of each sentence; of an HTML text, none.
+        sentences: source and translation of each sentence; empty for HTML.
     """
 
     text: str
@@ -70,8 +70,8 @@ class Options:
 
     Attributes:
         alternatives: number of further translations of each text.
-        format: "html" keeps tags, and has no alternatives.
-        sentences: False: each line is one sentence.
+        format: "html" keeps tags and gives no alternatives.
+        sentences: split lines into sentences; False: each line is one sentence.
         glossary: terms that the translation must have.
     """
 
@@ -99,40 +99,43 @@ class Service:
         self.directions, self.queue, self.seconds = tuple(directions), queue, seconds
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="request")
         seen: dict[tuple[str, str], str] = {}
-        for one in directions:
-            other = seen.setdefault((one.source, one.target), one.name)
-            if other != one.name:
+        for direction in directions:
+            pair = direction.source, direction.target
+            first = seen.setdefault(pair, direction.name)
+            if first != direction.name:
                 raise UserError(
-                    f"{other} and {one.name} both translate from {one.source} to {one.target}",
+                    f"{first} and {direction.name} both translate from {pair[0]} to {pair[1]}",
                     remedy="Serve one of them, or start a second server with another --port.",
                 )
 
     @property
     def sources(self) -> list[str]:
         """Source languages, each once."""
-        return list(dict.fromkeys(one.source for one in self.directions))
+        return list(dict.fromkeys(direction.source for direction in self.directions))
 
     @property
     def targets(self) -> list[str]:
         """Target languages, each once."""
-        return list(dict.fromkeys(one.target for one in self.directions))
+        return list(dict.fromkeys(direction.target for direction in self.directions))
 
     def direction(self, source: str, target: str, text: str = "") -> ServedDirection:
         """Return the translator between two languages.
 
         Args:
-            source: a language code; "": that of the text.
+            source: a language code; "": the text's language.
             target: a language code; "": the only target language.
             text: identifies the source language if there are several.
 
         Raises:
             RefusedError: there is none, or the languages must be named.
         """
-        to = closest(target, self.targets) if target else None
-        fitting = [one for one in self.directions if not target or one.target == to]
+        target_language = closest(target, self.targets) if target else None
+        fitting = [
+            direction for direction in self.directions if not target or direction.target == target_language
+        ]
         if source:
-            of = closest(source, [one.source for one in fitting])
-            fitting = [one for one in fitting if one.source == of]
+            source_language = closest(source, [direction.source for direction in fitting])
+            fitting = [direction for direction in fitting if direction.source == source_language]
         if not fitting:
             raise RefusedError(
                 400,
@@ -146,18 +149,18 @@ class Service:
         return fitting[0]
 
     def _of_language(self, text: str, fitting: Sequence[ServedDirection]) -> list[ServedDirection]:
-        """Return the directions from the language that a text seems to be written in."""
-        sources = list(dict.fromkeys(one.source for one in fitting))
+        """Return the directions from a text's identified language."""
+        sources = list(dict.fromkeys(direction.source for direction in fitting))
         if len(sources) == 1:
             return list(fitting)
         if not identify.available():
             raise RefusedError(400, '"source" must be named: language identification is not installed')
         guesses = identify.identify(text, among=sources, most=1)
-        chosen = guesses[0].code if guesses else sources[0]
-        return [one for one in fitting if one.source == chosen]
+        language = guesses[0].code if guesses else sources[0]
+        return [direction for direction in fitting if direction.source == language]
 
     def __str__(self) -> str:
-        return ", ".join(f"{one.source} to {one.target}" for one in self.directions)
+        return ", ".join(f"{direction.source} to {direction.target}" for direction in self.directions)
 
     async def translate(
         self, texts: Sequence[str], direction: ServedDirection, options: Options, client: str = ""
@@ -169,8 +172,8 @@ class Service:
         """
         return await self.run(lambda ticket: _translate(texts, direction, options, ticket), client)
 
-    async def run(self, computed: Callable[[Ticket], T], client: str = "", seconds: float | None = None) -> T:
-        """Run a function in a thread of its own; when this is cancelled, its ticket is given up.
+    async def run(self, compute: Callable[[Ticket], T], client: str = "", seconds: float | None = None) -> T:
+        """Run a function in a thread; cancelling this call gives up its ticket.
 
         Raises:
             RefusedError: the queue is full, or the deadline passed.
@@ -178,7 +181,7 @@ class Service:
         ticket = Ticket(client, self.seconds if seconds is None else seconds)
         loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._threads, computed, ticket)
+            return await loop.run_in_executor(self._threads, compute, ticket)
         except BusyError:
             raise RefusedError(503, "the queue is full; try again in a moment", retry=1) from None
         except DeadlineError:
@@ -214,8 +217,10 @@ def _translate(
     refuse_html_without_library(options)
     if options.format == "html":
         return [_html(text, translator, settings, options) for text in texts]
-    found = translator.translate(texts, settings, sentences=options.sentences, glossary=options.glossary)
-    return [_answer(one, count) for one in found]
+    translations = translator.translate(
+        texts, settings, sentences=options.sentences, glossary=options.glossary
+    )
+    return [_answer(translation, count) for translation in translations]
 
 
 def _html(
@@ -224,39 +229,38 @@ def _html(
     """Translate the text of an HTML fragment or page; everything else stays as it is."""
     library = about_documents("multihead.data.documents.library", "HTML")
     page = library.html_fragment(text)
-    found = translator.translate_markup(
+    translated = translator.translate_markup(
         [library.to_translate(segment.source) for segment in page.segments],
         settings,
         sentences=options.sentences,
         glossary=options.glossary,
     )
-    answers = [_answer(one, 0) for one in found]
-    translations = {number: library.to_document(one.markup) for number, one in enumerate(found)}
-    html: bytes = library.render(page, translations) if found else text.encode()
-    lengths = [max(1, len(one.source)) for one in found]
+    answers = [_answer(segment_translation, 0) for segment_translation in translated]
+    translations = {
+        number: library.to_document(segment_translation.markup)
+        for number, segment_translation in enumerate(translated)
+    }
+    html: bytes = library.render(page, translations) if translated else text.encode()
+    lengths = [max(1, len(segment_translation.source)) for segment_translation in translated]
     mean = sum(a.confidence * n for a, n in zip(answers, lengths, strict=True)) / max(1, sum(lengths))
     notes = tuple(note for answer in answers for note in answer.notes)
     return TranslatedText(html.decode("utf-8"), confidence=mean if answers else 1.0, notes=notes)
 
 
-def _answer(found: TextTranslation, alternatives: int) -> TranslatedText:
-    for number, one in enumerate(found.sentences, start=1):
+def _answer(result: TextTranslation, alternatives: int) -> TranslatedText:
+    notes: list[str] = []
+    for number, part in enumerate(result.sentences, start=1):
         # A sentence that was not translated at all could go unnoticed in the answer.
-        if one.searched and one.warnings and not one.confidence and one.text == one.source:
-            raise RefusedError(400, f"sentence {number}: {'; '.join(one.warnings)}")
-    notes = [
-        f"sentence {number}: {note}"
-        for number, one in enumerate(found.sentences, start=1)
-        for note in _notes(one)
-    ]
-    return TranslatedText(
-        found.text, found.alternatives[:alternatives], found.confidence, tuple(notes), found.sentences
-    )
+        if part.searched and part.warnings and not part.confidence and part.text == part.source:
+            raise RefusedError(400, f"sentence {number}: {'; '.join(part.warnings)}")
+        notes += [f"sentence {number}: {note}" for note in _notes(part)]
+    best = result.alternatives[:alternatives]
+    return TranslatedText(result.text, best, result.confidence, tuple(notes), result.sentences)
 
 
 def _notes(sentence: SentenceTranslation) -> list[str]:
     notes = list(sentence.warnings)
-    notes += [f"the place of {one} is uncertain" for one in sentence.unplaced]
+    notes += [f"the place of {markup} is uncertain" for markup in sentence.unplaced]
     notes += [f'the term "{term.target}" for "{term.source}" is missing' for term in sentence.missing]
     return notes
 

@@ -1,8 +1,6 @@
-"""Words of a translation: what each attends to, how probable it is, and what could stand in its place."""
+"""Words of a translation: attention, probabilities and alternatives."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,7 @@ from multihead.text.lexicon import Lexicon
 from multihead.text.placeholders import PlaceholderTable
 
 MOST_CHOICES, CANDIDATES, LEAST = 7, 10, 0.002
-"""Number of alternatives for a word, of tokens that are tried, and their smallest probability."""
+"""Number of alternatives for a word, number of tokens tried, and their smallest probability."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,7 @@ class WordAlignment:
         source: place of each word in the sentence, in characters.
         target: place of each word in the translation.
         weights_TS: attention of each target word on each source word; rows sum to 1, or to 0.
-        probabilities: of each target word, given all before it: the smallest of its tokens'.
+        probabilities: probability of each target word given the words before it: the minimum over its tokens.
     """
 
     source: list[Span]
@@ -43,19 +41,19 @@ def words_of(translator: LineTranslator, text: str, translation: str) -> WordAli
     """Return the words of a sentence and its translation; none for a model without cross-attention.
 
     Args:
-        translator: of a single run.
+        translator: the translator of a single run.
         text: one sentence.
         translation: its translation, or another text.
     """
     line = SearchedLine(SentenceUnit(text), text, PlaceholderTable((), ()))
-    (found,) = translator.word_weights([line], [translation], Lexicon())
-    if found is None:
+    (attention,) = translator.word_weights([line], [translation], Lexicon())
+    if attention is None:
         return WordAlignment([], [], [], [])
-    weights = np.asarray(found.matrix_TS).round(3).tolist()
+    weights = np.asarray(attention.matrix_TS).round(3).tolist()
     probabilities = _probabilities(translator, text, translation)
-    if len(probabilities) != len(found.rows):
-        probabilities = [1.0] * len(found.rows)
-    return WordAlignment(found.columns, found.rows, weights, probabilities)
+    if len(probabilities) != len(attention.rows):
+        probabilities = [1.0] * len(attention.rows)
+    return WordAlignment(attention.columns, attention.rows, weights, probabilities)
 
 
 def _probabilities(translator: LineTranslator, text: str, translation: str) -> list[float]:
@@ -81,19 +79,19 @@ def choices(
         translator: a translator.
         text: one sentence.
         prefix: whole words of a translation.
-        settings: of the search.
+        settings: search settings.
     """
     begun = _next_prefixes(translator, text, prefix)
     if not begun:
         return []
-    prefixes = [one for one, _ in begun]
+    prefixes = [begin for begin, _ in begun]
     completing = settings.model_copy(update={"n_best": 1})
-    found = translator.translate([text] * len(prefixes), completing, prefixes=prefixes)
-    kept: dict[str, tuple[str, float]] = {}
-    for one, (_, chance) in zip(found, begun, strict=True):
-        if word := _next_word(one.text, prefix):
-            kept.setdefault(word, (one.text, chance))
-    return list(kept.values())[:MOST_CHOICES]
+    translations = translator.translate([text] * len(prefixes), completing, prefixes=prefixes)
+    by_word: dict[str, tuple[str, float]] = {}
+    for translation, (_, chance) in zip(translations, begun, strict=True):
+        if word := _next_word(translation.text, prefix):
+            by_word.setdefault(word, (translation.text, chance))
+    return list(by_word.values())[:MOST_CHOICES]
 
 
 def _next_prefixes(translator: LineTranslator, text: str, prefix: str) -> list[tuple[str, float]]:
@@ -106,28 +104,24 @@ def _next_prefixes(translator: LineTranslator, text: str, prefix: str) -> list[t
     line = SourceLine(text, ids, begun, 0)
     batch = collate_sources([line], pad_id=source.pad_id, eos_id=source.eos_id).to(full.device)
     model: Any = full.models[0]
-    read = [target.bos_id, *begun]
+    inputs = [target.bos_id, *begun]
     with torch.inference_mode():
-        state = model.start(batch, [read])
-        logits_1V, _ = model.step(torch.tensor([read[-1]], device=full.device), state)
+        state = model.start(batch, [inputs])
+        logits_1V, _ = model.step(torch.tensor([inputs[-1]], device=full.device), state)
     chances_V = logits_1V[0, : target.vocab_size].float().softmax(-1)
     never = {target.pad_id, target.bos_id, target.eos_id, target.unk_id}
     best = chances_V.topk(min(CANDIDATES, target.vocab_size))
-    found = []
+    prefixes = []
     for token, chance in zip(best.indices.tolist(), best.values.tolist(), strict=True):
         tokens = [*begun, token]
         spelled = target.decode(tokens)
-        # A token that is no text of its own, such as a byte, cannot be forced by a text.
+        # A token that is not a text by itself, such as a byte, cannot be forced by a text.
         if token not in never and chance >= LEAST and list(target.encode(spelled)) == tokens:
-            found.append((spelled, chance))
-    return found
+            prefixes.append((spelled, chance))
+    return prefixes
 
 
 def _next_word(text: str, prefix: str) -> str:
-    rest = text[len(prefix) :].lstrip() if text.startswith(prefix) else _after(text.split(), prefix.split())
-    return "".join(takewhile(lambda char: not char.isspace(), rest))
-
-
-def _after(words: Sequence[str], before: Sequence[str]) -> str:
-    """Return what follows as many words as a prefix has: it may be spelt otherwise."""
-    return " ".join(words[len(before) :])
+    # The search may spell the prefix's words otherwise.
+    after = text[len(prefix) :].split() if text.startswith(prefix) else text.split()[len(prefix.split()) :]
+    return after[0] if after else ""

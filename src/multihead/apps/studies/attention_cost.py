@@ -1,9 +1,8 @@
 """Time and memory of each kind of attention over the length of the text, with fitted exponents.
 
-The operation alone is measured, forward and backward: one text, d_model 256, heads of width 64, one thread.
-Each point is a process of its own (``python -m multihead.apps.studies.attention_cost KIND LENGTH``), so that
-one point's memory is not another's. Points are recorded as they are measured; the same call measures the
-others.
+Only the operation is measured, forward and backward: one text, d_model 256, heads of width 64, one thread.
+Each point has its own process (``python -m multihead.apps.studies.attention_cost KIND LENGTH``), so that
+points do not share memory. Points are recorded one by one; the same call resumes.
 """
 
 import contextlib
@@ -38,11 +37,11 @@ from multihead.system.safe_parsing import parse_json
 HEADS, WIDTH, REACH, PROJECTED, ROUNDS, CHUNK = 4, 64, 64, 256, 4, 64
 """Heads and their width; half a window of 129; Linformer's k; Reformer's hash rounds and chunk."""
 SHORT = 160
-"""Length of a first pass, which is not measured."""
+"""Length of the warm-up pass."""
 LEAST_SECONDS = 2.0
-"""Time spent on each point, one pass at least."""
+"""Minimum time spent on each point; at least one pass."""
 FIT_FROM = 1024
-"""Exponents are fitted to lengths from here on: below, costs that do not grow weigh more."""
+"""Smallest length for the fit of exponents: below it, constant costs dominate."""
 RESULT, TABLE = "cost.json", "cost.md"
 
 Operation = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -80,13 +79,14 @@ def measure(kind: str, n: int, least: float = LEAST_SECONDS) -> Point:
     torch.manual_seed(1)
     torch.set_num_threads(1)
     needed = SQUARES * HEADS * n * n * 4
-    if kind == "full (matmul, softmax)" and needed > 0.8 * _free_bytes():
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if kind == "full (matmul, softmax)" and needed > 0.8 * free:
         return {"skipped": f"needs {needed / 2**30:.0f} GiB"}
-    _pass(kind, SHORT)()  # what the libraries load at first use is no cost of the length
+    _pass(kind, SHORT)()  # excludes what libraries load on first use
     before = _reset_peak()
     once = _pass(kind, n)
     seconds, peak = once(), _peak() - before
-    hardware.keep_memory()  # as in training; it would blur the peak
+    hardware.keep_memory()  # as in training; before the peak it would blur it
     until = time.perf_counter() + least
     while time.perf_counter() < until:
         seconds = min(seconds, once())
@@ -107,12 +107,8 @@ def _pass(kind: str, n: int) -> Callable[[], float]:
     return once
 
 
-def _free_bytes() -> int:
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
 def _reset_peak() -> int:
-    """Begin a new peak of memory (Linux); return what is in use now, or the peak so far elsewhere."""
+    """Reset the peak of resident memory (Linux only); return the peak so far."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     return _peak()
@@ -158,17 +154,15 @@ def _in_a_process(kind: str, n: int) -> Point:
     if done.returncode:
         last = done.stderr.strip().split("\n")[-1] or f"exit code {done.returncode}"
         return {"skipped": last[:200]}
-    found: Point = json.loads(done.stdout)
-    return found
+    point: Point = json.loads(done.stdout)
+    return point
 
 
 def read(file: Path) -> dict[str, dict[int, Point]]:
-    """Return the points of an earlier run; none where there is no such file or it is damaged."""
+    """Return the points of an earlier run; empty if the file is missing or damaged."""
     try:
-        found: Any = parse_json(disk.content(file))
-        return {
-            kind: {int(n): dict(point) for n, point in of.items()} for kind, of in found["points"].items()
-        }
+        stored: Any = parse_json(disk.content(file))["points"]
+        return {kind: {int(n): dict(point) for n, point in of.items()} for kind, of in stored.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
 
@@ -190,13 +184,13 @@ def _to_json(points: Mapping[str, Mapping[int, Point]]) -> str:
 
 def exponents(points: Mapping[int, Point]) -> dict[str, float]:
     """Return a in n^a, for seconds and bytes, by least squares on the logarithms; {} with too few points."""
-    found = {}
+    fitted = {}
     for what in ("seconds", "bytes"):
         measured = [(n, p[what]) for n, p in points.items() if n >= FIT_FROM and p.get(what, 0) > 0]
         if len(measured) >= 3:
             sizes, values = zip(*measured, strict=True)
-            found[what] = round(float(np.polyfit(np.log(sizes), np.log(values), 1)[0]), 2)
-    return found
+            fitted[what] = round(float(np.polyfit(np.log(sizes), np.log(values), 1)[0]), 2)
+    return fitted
 
 
 def table(points: Mapping[str, Mapping[int, Point]]) -> str:

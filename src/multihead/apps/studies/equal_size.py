@@ -1,4 +1,4 @@
-"""Settings with which another model has about as many parameters as a recipe's Transformer."""
+"""Settings that give another model about as many parameters as a recipe's Transformer."""
 
 import math
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from multihead.recipe.settings import Settings
 from multihead.tasks.translation.suggest import OTHER_MODELS_RATE_FACTOR, model_settings
 
 STEP = 8
-"""Step between the widths that are tried."""
+"""Step between candidate widths."""
 
 
 def settings_of_equal_size(base: Recipe[Settings], kind: str) -> Mapping[str, object]:
@@ -36,14 +36,14 @@ def settings_of_equal_size(base: Recipe[Settings], kind: str) -> Mapping[str, ob
         return abs(math.log(parameters(kind, sized(width), base.tokenizer.vocab_size) / target))
 
     def sized(width: int) -> Settings:
-        given = model_settings(kind, width, like.num_layers, like.dropout)
-        settings: Settings = model_kinds.load(kind).Settings.model_validate(given)
+        values = model_settings(kind, width, like.num_layers, like.dropout)
+        settings: Settings = model_kinds.load(kind).Settings.model_validate(values)
         return settings
 
     width = min(range(STEP, 2 * like.d_model, STEP), key=distance)
-    chosen = model_settings(kind, width, like.num_layers, like.dropout)
+    best = model_settings(kind, width, like.num_layers, like.dropout)
     return {
-        **{f"model.{key}": value for key, value in chosen.items()},
+        **{f"model.{key}": value for key, value in best.items()},
         "training.learning_rate": base.training.learning_rate * OTHER_MODELS_RATE_FACTOR,
     }
 

@@ -1,4 +1,4 @@
-"""The vanishing gradient: what the last output learns about the first input, by their distance.
+"""The vanishing gradient: the last output's gradient with respect to the first input, by their distance.
 
 A layer reads a symbol, then n - 1 noise symbols, and must name the first at the end (the memory task of
 Hochreiter and Schmidhuber 1997, sec. 5.2, with noise). Measured before and after training: the norm of the
@@ -26,7 +26,7 @@ from multihead.nn.parts.recurrent import RecurrentStack
 from multihead.system import randomness
 
 SYMBOLS, NOISE = 8, 8
-"""Number of symbols to remember, and of those to ignore."""
+"""Number of symbols to remember, and of noise symbols."""
 BATCH, MEASURED = 64, 256
 """Sequences in an update, and in a measurement."""
 RATE, CLIP = 2e-3, 1.0
@@ -96,10 +96,10 @@ class Curve:
 
     Attributes:
         layer: its name.
-        seed: of its weights and data.
-        untrained: gradient norm at initialisation, relative to that at the first distance.
-        trained: likewise after training.
-        right: fraction of answers that are right after training.
+        seed: seed of its weights and data.
+        untrained: gradient norm at initialisation, relative to the first distance.
+        trained: the same after training.
+        right: fraction of right answers after training.
     """
 
     layer: str
@@ -130,21 +130,21 @@ def measure(name: str, seed: int, distances: Sequence[int], *, d: int, updates: 
     """Train one layer on sequences of all lengths up to the greatest distance, and measure it.
 
     Args:
-        name: of the layer.
-        seed: of weights and data.
-        distances: in steps, ascending.
+        name: name of the layer.
+        seed: seed of weights and data.
+        distances: distances in steps, ascending.
         d: the width.
         updates: number of updates.
     """
 
-    def measured(moment: int) -> tuple[list[float], list[float]]:
+    def measure_at(moment: int) -> tuple[list[float], list[float]]:
         with randomness.at(seed, moment):
-            found = [gradient(model, distance) for distance in distances]
-        return [slope for slope, _ in found], [right for _, right in found]
+            pairs = [gradient(model, distance) for distance in distances]
+        return [slope for slope, _ in pairs], [right for _, right in pairs]
 
     with randomness.at(seed):
         model = SymbolModel(LAYERS[name](d), d)
-    untrained, _ = measured(0)
+    untrained, _ = measure_at(0)
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
     for update in range(1, updates + 1):
         with randomness.at(seed, update):
@@ -154,7 +154,7 @@ def measure(name: str, seed: int, distances: Sequence[int], *, d: int, updates: 
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         optimizer.step()
-    trained, right = measured(updates + 1)
+    trained, right = measure_at(updates + 1)
     return Curve(name, seed, _relative(untrained), _relative(trained), tuple(right))
 
 
@@ -169,18 +169,18 @@ def curves(seeds: int, distances: Sequence[int], *, d: int = 64, updates: int = 
             yield measure(name, seed, distances, d=d, updates=updates)
 
 
-def means(found: Sequence[Curve], moment: str) -> dict[str, list[float]]:
+def means(measured: Sequence[Curve], moment: str) -> dict[str, list[float]]:
     """The mean over the seeds of "untrained", "trained" or "right", by layer."""
     return {
         name: [
             fmean(values)
-            for values in zip(*(getattr(c, moment) for c in found if c.layer == name), strict=True)
+            for values in zip(*(getattr(c, moment) for c in measured if c.layer == name), strict=True)
         ]
-        for name in dict.fromkeys(curve.layer for curve in found)
+        for name in dict.fromkeys(curve.layer for curve in measured)
     }
 
 
-def draw(found: Sequence[Curve], distances: Sequence[int], path: Path) -> None:
+def draw(measured: Sequence[Curve], distances: Sequence[int], path: Path) -> None:
     """Draw gradients before and after training, and right answers, over the distance.
 
     Raises:
@@ -194,7 +194,7 @@ def draw(found: Sequence[Curve], distances: Sequence[int], path: Path) -> None:
     with figures.style():
         figure = Figure(figsize=(11, 3.4), facecolor="white", layout="constrained")
         for axes, (moment, title) in zip(figure.subplots(1, 3), panels, strict=True):
-            for name, values in means(found, moment).items():
+            for name, values in means(measured, moment).items():
                 axes.plot([*distances], values, marker="o", color=COLOURS[name], label=name)
             axes.set_xscale("log", base=2)
             axes.set_xticks([*distances], [str(distance) for distance in distances])
@@ -209,7 +209,7 @@ def draw(found: Sequence[Curve], distances: Sequence[int], path: Path) -> None:
         figures.save(figure, path)
 
 
-def as_json(found: Sequence[Curve], distances: Sequence[int]) -> dict[str, Any]:
+def as_json(measured: Sequence[Curve], distances: Sequence[int]) -> dict[str, Any]:
     """The measurements, for a file."""
     return {
         "distances": [*distances],
@@ -222,7 +222,7 @@ def as_json(found: Sequence[Curve], distances: Sequence[int]) -> dict[str, Any]:
                 "trained": [_round(slope) for slope in curve.trained],
                 "right": [round(share, 4) for share in curve.right],
             }
-            for curve in found
+            for curve in measured
         ],
     }
 

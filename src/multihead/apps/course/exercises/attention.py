@@ -16,14 +16,14 @@ def _additive_energy(function: Function) -> str | None:
     s, h = torch.randn(2, 5), torch.randn(2, 7, 6)
     w, u, v = nn.Linear(5, 4, bias=False), nn.Linear(6, 4, bias=False), torch.randn(4)
     with torch.no_grad():
-        wanted = torch.tanh(w(s)[:, None] + u(h)) @ v
-        return compare(function(s, h, w, u, v), wanted, "s (2, 5), h (2, 7, 6)")
+        expected = torch.tanh(w(s)[:, None] + u(h)) @ v
+        return compare(function(s, h, w, u, v), expected, "s (2, 5), h (2, 7, 6)")
 
 
 def _context(function: Function) -> str | None:
     energy, h = torch.randn(2, 7), torch.randn(2, 7, 6)
-    wanted = (energy.softmax(-1)[:, None] @ h)[:, 0]
-    return compare(function(energy, h), wanted, "energy (2, 7), h (2, 7, 6)")
+    expected = (energy.softmax(-1)[:, None] @ h)[:, 0]
+    return compare(function(energy, h), expected, "energy (2, 7), h (2, 7, 6)")
 
 
 def _alignment(function: Function) -> str | None:
@@ -43,16 +43,16 @@ def _causal_mask(function: Function) -> str | None:
 def _cosine_attention(function: Function) -> str | None:
     q, k, v = torch.randn(3, 5, 7), torch.randn(3, 11, 7), torch.randn(3, 11, 13)
     unit_q, unit_k = (x / x.norm(dim=-1, keepdim=True) for x in (q, k))
-    wanted = (10 * unit_q @ unit_k.mT).softmax(-1) @ v
-    if (fault := compare(function(q, k, v), wanted, "q (3, 5, 7)")) is not None:
+    expected = (10 * unit_q @ unit_k.mT).softmax(-1) @ v
+    if (fault := compare(function(q, k, v), expected, "q (3, 5, 7)")) is not None:
         return fault
-    return compare(function(3 * q, k, v), wanted, "queries three times as long")
+    return compare(function(3 * q, k, v), expected, "queries three times as long")
 
 
 def _split_heads(function: Function) -> str | None:
     x = torch.randn(2, 5, 12)
-    wanted = torch.stack(torch.split(x, 4, dim=-1), dim=1)
-    return compare(function(x, 3), wanted, "x (2, 5, 12), 3 heads")
+    expected = torch.stack(torch.split(x, 4, dim=-1), dim=1)
+    return compare(function(x, 3), expected, "x (2, 5, 12), 3 heads")
 
 
 def _multi_head(function: Function) -> str | None:

@@ -13,17 +13,17 @@ def _next_token_loss(function: Function) -> str | None:
     torch.manual_seed(1)
     logits, ids = torch.randn(2, 5, 7), torch.tensor([[3, 6, 1, 2, 2], [5, 4, 0, 0, 0]])
     targets = torch.tensor([[6, 1, 2, 2], [4, 0, 0, 0]])
-    wanted = nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), targets.flatten(), ignore_index=0)
-    return compare(function(logits, ids), wanted, "logits (2, 5, 7), ids with padding 0")
+    expected = nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), targets.flatten(), ignore_index=0)
+    return compare(function(logits, ids), expected, "logits (2, 5, 7), ids with padding 0")
 
 
 def _masking(function: Function) -> str | None:
     ids = torch.tensor([[11, 12, 13, 14, 15]])
-    chosen = torch.tensor([[True, False, True, True, True]])
+    selected = torch.tensor([[True, False, True, True, True]])
     chance = torch.tensor([[0.1, 0.1, 0.79, 0.85, 0.95]])
     others = torch.tensor([[21, 22, 23, 24, 25]])
-    wanted = torch.tensor([[1, 12, 1, 24, 15]])
-    return compare(function(ids, chosen, chance, others, 1), wanted, f"ids {ids.tolist()}")
+    expected = torch.tensor([[1, 12, 1, 24, 15]])
+    return compare(function(ids, selected, chance, others, 1), expected, f"ids {ids.tolist()}")
 
 
 def _filling(function: Function) -> str | None:
@@ -31,12 +31,12 @@ def _filling(function: Function) -> str | None:
         return -float(len(text)) if text[1:] == ["2", "is", "two"] and text[0] == "1" else -99.0
 
     gap, candidates = ["?", "2", "is", "two"], ["7", "1", "4"]
-    found = function(log_probability, gap, 0, candidates)
-    if found in (None, ...):
+    answer = function(log_probability, gap, 0, candidates)
+    if answer in (None, ...):
         return "nothing is returned yet"
     if gap[0] != "?":
         return "it changes the text that it is given; build a new one for every candidate"
-    return None if found == "1" else f"it fills {found!r}, not the candidate of the most probable text, '1'"
+    return None if answer == "1" else f"it fills {answer!r}, not the candidate of the most probable text, '1'"
 
 
 def _patches(function: Function) -> str | None:
@@ -50,8 +50,8 @@ def _patches(function: Function) -> str | None:
 def _nearest_code(function: Function) -> str | None:
     torch.manual_seed(1)
     codes, patches = torch.randn(5, 3), torch.randn(11, 3)
-    wanted = torch.stack([((patch - codes) ** 2).sum(-1).argmin() for patch in patches])
-    return compare(function(patches, codes), wanted, "11 patches, 5 codes")
+    expected = torch.stack([((patch - codes) ** 2).sum(-1).argmin() for patch in patches])
+    return compare(function(patches, codes), expected, "11 patches, 5 codes")
 
 
 def _matching(function: Function) -> str | None:
@@ -59,19 +59,19 @@ def _matching(function: Function) -> str | None:
         ([[1.0, 2.0], [1.0, 9.0]], [1, 0]),
         ([[4.0, 1.0, 3.0], [2.0, 0.0, 5.0], [3.0, 2.0, 2.0]], [1, 0, 2]),
     ]
-    for rows, wanted in costs:
-        found = function(torch.tensor(rows))
-        if found is None or found is ...:
+    for rows, expected in costs:
+        answer = function(torch.tensor(rows))
+        if answer is None or answer is ...:
             return "nothing is returned yet"
-        if isinstance(found, Tensor):
-            found = found.tolist()
-        if sorted(found) != list(range(len(rows))):
-            return f"{list(found)} does not give every row a column of its own"
+        if isinstance(answer, Tensor):
+            answer = answer.tolist()
+        if sorted(answer) != list(range(len(rows))):
+            return f"{list(answer)} does not give every row a column of its own"
         total, least = (
-            sum(row[column] for row, column in zip(rows, c, strict=True)) for c in (found, wanted)
+            sum(row[column] for row, column in zip(rows, c, strict=True)) for c in (answer, expected)
         )
         if total > least + TOLERANCE:
-            return f"costs {rows}: {list(found)} costs {total:g}, and {wanted} only {least:g}"
+            return f"costs {rows}: {list(answer)} costs {total:g}, and {expected} only {least:g}"
     return None
 
 

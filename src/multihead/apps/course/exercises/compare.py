@@ -13,18 +13,15 @@ Check = Callable[[Function], str | None]
 TOLERANCE = 1e-4
 
 
-def compare(found: object, wanted: Tensor, given: str) -> str | None:
-    """Return the difference of an output from the package's, in words."""
-    if not isinstance(found, Tensor):
-        return (
-            "nothing is returned yet"
-            if found in (None, ...)
-            else f"it returns {type(found).__name__}, not a tensor"
-        )
-    if found.shape != wanted.shape:
-        return f"{given}: the shape is {tuple(found.shape)}, not {tuple(wanted.shape)}"
-    if found.dtype == torch.bool or wanted.dtype == torch.bool:
-        wrong = int((found != wanted).sum())
-        return f"{given}: {wrong} of {wanted.numel()} entries differ" if wrong else None
-    off = float((found - wanted).abs().max())
-    return None if off < TOLERANCE else f"{given}: the result differs by up to {off:.2g}"
+def compare(answer: object, expected: Tensor, inputs: str) -> str | None:
+    """Describe the difference between a reader's answer and the package's; None: they agree."""
+    if not isinstance(answer, Tensor):
+        kind = f"it returns {type(answer).__name__}, not a tensor"
+        return "nothing is returned yet" if answer in (None, ...) else kind
+    if answer.shape != expected.shape:
+        return f"{inputs}: the shape is {tuple(answer.shape)}, not {tuple(expected.shape)}"
+    if answer.dtype == torch.bool or expected.dtype == torch.bool:
+        wrong = int((answer != expected).sum())
+        return f"{inputs}: {wrong} of {expected.numel()} entries differ" if wrong else None
+    off = float((answer - expected).abs().max())
+    return None if off < TOLERANCE else f"{inputs}: the result differs by up to {off:.2g}"

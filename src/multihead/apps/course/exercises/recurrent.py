@@ -10,21 +10,18 @@ from multihead.apps.course.exercises.compare import TOLERANCE, Check, Function, 
 
 def _pair_counts(function: Function) -> str | None:
     words = {"l o w": 5, "l o w e r": 2, "n e w": 6}
-    wanted = {("l", "o"): 7, ("o", "w"): 7, ("w", "e"): 2, ("e", "r"): 2, ("n", "e"): 6, ("e", "w"): 6}
-    found = dict(function(words))
-    return None if found == wanted else f"for {words} it finds {found}, not {wanted}"
+    expected = {("l", "o"): 7, ("o", "w"): 7, ("w", "e"): 2, ("e", "r"): 2, ("n", "e"): 6, ("e", "w"): 6}
+    answer = dict(function(words))
+    return None if answer == expected else f"for {words} it finds {answer}, not {expected}"
 
 
 def _merge(function: Function) -> str | None:
-    found, wanted = function("n e w e s t e s t", ("e", "s")), "n e w es t es t"
-    if found != wanted:
-        return f"'n e w e s t e s t' with ('e', 's') becomes {found!r}, not {wanted!r}"
-    found = function("be e s e e s", ("e", "e"))
-    return (
-        None
-        if found == "be e s ee s"
-        else f"'be e s e e s' with ('e', 'e') becomes {found!r}: only whole pieces"
-    )
+    answer, expected = function("n e w e s t e s t", ("e", "s")), "n e w es t es t"
+    if answer != expected:
+        return f"'n e w e s t e s t' with ('e', 's') becomes {answer!r}, not {expected!r}"
+    answer = function("be e s e e s", ("e", "e"))
+    fault = f"'be e s e e s' with ('e', 'e') becomes {answer!r}: only whole pieces"
+    return None if answer == "be e s ee s" else fault
 
 
 def _lookup(function: Function) -> str | None:
@@ -46,11 +43,11 @@ def _lstm_step(function: Function) -> str | None:
     c, gates = torch.randn(3, 7), torch.randn(3, 28)
     i, f, g, o = gates.chunk(4, dim=1)
     cell = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    found = function(gates, c)
-    if not isinstance(found, tuple) or len(found) != 2:
+    answer = function(gates, c)
+    if not isinstance(answer, tuple) or len(answer) != 2:
         return "return two tensors: the new h and the new c"
-    fault = compare(found[1], cell, "the new c")
-    return fault or compare(found[0], o.sigmoid() * cell.tanh(), "the new h")
+    fault = compare(answer[1], cell, "the new c")
+    return fault or compare(answer[0], o.sigmoid() * cell.tanh(), "the new h")
 
 
 def _clip(function: Function) -> str | None:
@@ -60,12 +57,11 @@ def _clip(function: Function) -> str | None:
             parameter.grad = torch.ones_like(parameter)
         function(parameters, most)
         norm = 38**0.5
-        wanted = min(1.0, most / norm)
+        expected = min(1.0, most / norm)
         for parameter in parameters:
             assert parameter.grad is not None
-            if (
-                fault := compare(parameter.grad, torch.full_like(parameter, wanted), f"limit {most}")
-            ) is not None:
+            fault = compare(parameter.grad, torch.full_like(parameter, expected), f"limit {most}")
+            if fault is not None:
                 return fault
     return None
 
@@ -77,16 +73,16 @@ def _greedy(function: Function) -> str | None:
         scores[0 if state == 5 else state] = 1.0
         return scores, state + 1
 
-    found = [list(function(counting, 2, 1, 0, limit)) for limit in (7, 2)]
-    if found[0] != [2, 3, 4]:
-        return f"it writes {found[0]}, not [2, 3, 4]"
-    return None if found[1] == [2, 3] else f"with limit 2 it writes {found[1]}, not [2, 3]"
+    answer = [list(function(counting, 2, 1, 0, limit)) for limit in (7, 2)]
+    if answer[0] != [2, 3, 4]:
+        return f"it writes {answer[0]}, not [2, 3, 4]"
+    return None if answer[1] == [2, 3] else f"with limit 2 it writes {answer[1]}, not [2, 3]"
 
 
 def _perplexity(function: Function) -> str | None:
-    found = function(torch.tensor([0.5, 0.25, 0.125]).log())
-    right = isinstance(found, float | Tensor) and abs(float(found) - 4) < TOLERANCE
-    return None if right else f"probabilities 1/2, 1/4, 1/8: {found}, not 4"
+    answer = function(torch.tensor([0.5, 0.25, 0.125]).log())
+    right = isinstance(answer, float | Tensor) and abs(float(answer) - 4) < TOLERANCE
+    return None if right else f"probabilities 1/2, 1/4, 1/8: {answer}, not 4"
 
 
 def _mean_loss(function: Function) -> str | None:

@@ -28,19 +28,21 @@ def _shift(function: Function) -> str | None:
 
 def _relative(function: Function) -> str | None:
     places = torch.arange(5)
-    wanted = (places - places[:, None]).clamp(-2, 2) + 2
-    found = function(5, 2)
-    if isinstance(found, Tensor) and found.shape == wanted.shape:
-        return None if bool((found == wanted).all()) else "the buckets of 5 positions, clipped at 2, differ"
-    return compare(found, wanted, "5 positions, clipped at 2")
+    expected = (places - places[:, None]).clamp(-2, 2) + 2
+    answer = function(5, 2)
+    if isinstance(answer, Tensor) and answer.shape == expected.shape:
+        return (
+            None if bool((answer == expected).all()) else "the buckets of 5 positions, clipped at 2, differ"
+        )
+    return compare(answer, expected, "5 positions, clipped at 2")
 
 
 def _encoder_layer(function: Function) -> str | None:
     from_package = _layer()
     x = torch.randn(2, 5, 12)
     with torch.no_grad():
-        wanted = from_package(x)
-        return compare(function(x, from_package), wanted, "x (2, 5, 12)")
+        expected = from_package(x)
+        return compare(function(x, from_package), expected, "x (2, 5, 12)")
 
 
 def _layer() -> EncoderLayer:
@@ -50,36 +52,34 @@ def _layer() -> EncoderLayer:
 
 def _shifted(function: Function) -> str | None:
     target = torch.tensor([[5, 6, 7, 3], [8, 3, 0, 0]])
-    wanted = torch.tensor([[2, 5, 6, 7], [2, 8, 3, 0]])
-    found = function(target, 2)
-    same = isinstance(found, Tensor) and found.shape == wanted.shape and bool((found == wanted).all())
+    expected = torch.tensor([[2, 5, 6, 7], [2, 8, 3, 0]])
+    answer = function(target, 2)
+    same = isinstance(answer, Tensor) and answer.shape == expected.shape and bool((answer == expected).all())
     return None if same else "the decoder's input is not the target moved right behind the begin symbol"
 
 
 def _parameters(function: Function) -> str | None:
     layer = _layer()
-    wanted = sum(parameter.numel() for parameter in layer.parameters())
-    found = function(12, 31)
-    return None if found == wanted else f"d_model 12, d_ff 31: {found}, not {wanted}"
+    expected = sum(parameter.numel() for parameter in layer.parameters())
+    answer = function(12, 31)
+    return None if answer == expected else f"d_model 12, d_ff 31: {answer}, not {expected}"
 
 
 def _beam_step(function: Function) -> str | None:
     totals = torch.tensor([-1.0, -1.5, -9.0])
     scores = torch.tensor([[-3.0, -0.5, -2.0, -4.0], [-0.2, -6.0, -7.0, -8.0], [-0.1, -0.1, -0.1, -0.1]])
-    found = [tuple(pair) for pair in function(totals, scores)]
-    wanted = [(0, 1), (1, 0), (0, 2)]
-    return None if found == wanted else f"it keeps {found}, not {wanted}"
+    answer = [tuple(pair) for pair in function(totals, scores)]
+    expected = [(0, 1), (1, 0), (0, 2)]
+    return None if answer == expected else f"it keeps {answer}, not {expected}"
 
 
 def _length_penalty(function: Function) -> str | None:
     for log_probability, length, alpha in ((-3.0, 7, 0.6), (-3.0, 1, 0.6), (-4.0, 13, 0.0)):
-        found, wanted = (
-            function(log_probability, length, alpha),
-            log_probability / ((5 + length) / 6) ** alpha,
-        )
-        if not isinstance(found, float | int) or abs(found - wanted) > TOLERANCE:
-            given = f"log-probability {log_probability}, {length} tokens, alpha {alpha}"
-            return f"{given}: {found}, not {wanted:.3f}"
+        answer = function(log_probability, length, alpha)
+        expected = log_probability / ((5 + length) / 6) ** alpha
+        if not isinstance(answer, float | int) or abs(answer - expected) > TOLERANCE:
+            arguments = f"log-probability {log_probability}, {length} tokens, alpha {alpha}"
+            return f"{arguments}: {answer}, not {expected:.3f}"
     return None
 
 
@@ -95,21 +95,21 @@ def _label_smoothing(function: Function) -> str | None:
     torch.manual_seed(1)
     logits, right = torch.randn(5, 7), torch.tensor([0, 3, 6, 3, 1])
     for epsilon in (0.0, 0.1):
-        wanted = nn.functional.cross_entropy(logits, right, label_smoothing=epsilon)
-        if (fault := compare(function(logits, right, epsilon), wanted, f"epsilon {epsilon}")) is not None:
+        expected = nn.functional.cross_entropy(logits, right, label_smoothing=epsilon)
+        if (fault := compare(function(logits, right, epsilon), expected, f"epsilon {epsilon}")) is not None:
             return fault
     return None
 
 
 def _learning_rate(function: Function) -> str | None:
-    for step, wanted in (
+    for step, expected in (
         (1, 512**-0.5 * 4000**-1.5),
         (4000, 512**-0.5 * 4000**-0.5),
         (16_000, 512**-0.5 / 126.491),
     ):
-        found = function(step, 512, 4000)
-        if not isinstance(found, float) or abs(found / wanted - 1) > 1e-3:
-            return f"step {step}, d_model 512, warmup 4000: {found}, not {wanted:.3e}"
+        answer = function(step, 512, 4000)
+        if not isinstance(answer, float) or abs(answer / expected - 1) > 1e-3:
+            return f"step {step}, d_model 512, warmup 4000: {answer}, not {expected:.3e}"
     return None
 
 
@@ -118,9 +118,9 @@ def _ngrams(function: Function) -> str | None:
         ["the", "cat", "the", "cat", "sat", "on", "the", "mat"],
         ["the", "cat", "sat", "on", "the", "mat", "today"],
     )
-    for n, wanted in ((1, (6, 8)), (2, (5, 7)), (4, (3, 5))):
-        if tuple(function(output, reference, n)) != wanted:
-            return f"{' '.join(output)!r} and {' '.join(reference)!r}, n = {n}: not {wanted}"
+    for n, expected in ((1, (6, 8)), (2, (5, 7)), (4, (3, 5))):
+        if tuple(function(output, reference, n)) != expected:
+            return f"{' '.join(output)!r} and {' '.join(reference)!r}, n = {n}: not {expected}"
     return None
 
 

@@ -85,8 +85,8 @@ def read(content: bytes, *, place: str = "model") -> tuple[dict[str, Item], str]
         items = dict(_items(content))
         settings = items.pop(SETTINGS)
         assert isinstance(settings, bytes)
-        found = {name: item for name, item in items.items() if not isinstance(item, bytes)}
-        return found, settings.rstrip(b"\0").decode()
+        parameters = {name: item for name, item in items.items() if not isinstance(item, bytes)}
+        return parameters, settings.rstrip(b"\0").decode()
     except (ValueError, KeyError, AssertionError, struct.error, UnicodeDecodeError):
         remedy = "Export the run again."
         raise UserError("not a whole model in Marian's format", place=place, remedy=remedy) from None

@@ -12,7 +12,7 @@ from multihead.apps.export import manifest
 from multihead.apps.export.firefox import binary
 from multihead.apps.export.firefox.expressible import not_expressible
 from multihead.apps.export.firefox.parameters import FirefoxVocabulary, parameters, settings
-from multihead.apps.export.firefox.quantisation import Int8, activations, quantise
+from multihead.apps.export.firefox.quantisation import activations, quantise
 from multihead.apps.export.firefox.reference import EOS, FirefoxReference, longest_output
 from multihead.apps.export.folder import refuse_used, write_folder
 from multihead.batch import Source
@@ -31,9 +31,9 @@ FLOAT, INT8, VOCABULARY, SETTINGS, DECODER = (
 )  # fmt: skip
 """Files of the export."""
 CALIBRATION = 256
-"""Sentences that are translated for calibration and verification."""
+"""Number of sentences translated for calibration and verification."""
 LONGEST = 100
-"""Tokens of the longest of them."""
+"""Maximum length of a calibration sentence, in tokens."""
 TOLERANCE = 1e-3
 """Tolerance of logits relative to their range; rounding in float32 causes about 1e-6."""
 MARIAN = """\
@@ -62,9 +62,9 @@ class VerificationReport:
         sentences: number of calibration sentences translated.
         float_agreement: fraction of them to which the float32 file gives the model's own tokens.
         int8_agreement: fraction to which the int8 file gives the float32 file's tokens.
-        largest_difference: between the file's logits and the model's, relative to their range.
+        largest_difference: largest difference of logits from the model's, relative to their range.
         limits: largest absolute value of each int8 matrix.
-        saturated: fraction of pairs of products that saturated at 127, for each matrix that takes less.
+        saturated: fraction of pairs of products that saturated at 127, for each matrix with a lower limit.
     """
 
     sentences: int
@@ -110,14 +110,21 @@ def export(run: Run, folder: Path, lines: Sequence[str]) -> VerificationReport:
     longest = [longest_output(len(ids)) for ids in exported]
 
     difference = _difference(model, reference, sentences[:8], target, vocabulary, place)
-    plain = [reference.greedy(*each) for each in zip(exported, longest, strict=True)]
-    own = [
+    plain = [reference.greedy(*inputs) for inputs in zip(exported, longest, strict=True)]
+    expected = [
         [places.get(token, EOS) for token in written] for written in _own(model, target, sentences, longest)
     ]
     int8 = quantise(floats, activations(reference, exported, longest))
     rounded = FirefoxReference(int8.items, layers, reference.heads)
-    eight = [rounded.greedy(*each) for each in zip(exported, longest, strict=True)]
-    report = _report(difference, own, plain, eight, int8)
+    eight = [rounded.greedy(*inputs) for inputs in zip(exported, longest, strict=True)]
+    report = VerificationReport(
+        sentences=len(expected),
+        float_agreement=_agreement(expected, plain),
+        int8_agreement=_agreement(plain, eight),
+        largest_difference=difference,
+        limits=dict(int8.limits),
+        saturated=dict(int8.saturated),
+    )
     yml = settings(described, len(vocabulary.order))
 
     def fill(partial: Path) -> None:
@@ -144,7 +151,7 @@ def _describe(model: nn.Module, place: str) -> tuple[EncoderDecoderSpec, list[st
 def _vocabulary_faults(run: Run, source: Tokenizer, target: Tokenizer) -> list[str]:
     faults = []
     if source is not target:
-        faults.append("source and target have vocabularies of their own (tokenizer.joint = false)")
+        faults.append("source and target have separate vocabularies (tokenizer.joint = false)")
     if target.content["model"]["type"] != "Unigram" or not target.content["model"].get("byte_fallback"):
         faults.append('tokenizer.kind is not "unigram" with byte fallback')
     if target.normalize("A") == "a":
@@ -157,7 +164,7 @@ def _vocabulary_faults(run: Run, source: Tokenizer, target: Tokenizer) -> list[s
 
 
 def _sentences(tokenizer: Tokenizer, lines: Sequence[str]) -> list[list[int]]:
-    """Up to ``CALIBRATION`` sentences, evenly from all lines, as the tokenizer's ids."""
+    """Token ids of up to ``CALIBRATION`` sentences, sampled evenly from all lines."""
     encoded = tokenizer.encode_batch(lines)
     usable = [ids for ids in encoded if 0 < len(ids) < LONGEST and tokenizer.unk_id not in ids]
     if not usable:
@@ -182,13 +189,13 @@ def _difference(
         UserError: it is above ``TOLERANCE``.
     """
     places, written = vocabulary.places, vocabulary.written
-    known = [vocabulary.order[place] for place in written]
+    token_ids = [vocabulary.order[place] for place in written]
     worst = 0.0
     for ids in sentences:
         target = list(reversed(ids))[:7]
-        read = torch.tensor([[*ids, tokenizer.eos_id]])
-        given = torch.tensor([[tokenizer.bos_id, *target]])
-        expected_TV = model(read, given, torch.tensor([read.shape[1]]))[0][:, known].float()
+        source_BS = torch.tensor([[*ids, tokenizer.eos_id]])
+        target_BT = torch.tensor([[tokenizer.bos_id, *target]])
+        expected_TV = model(source_BS, target_BT, torch.tensor([source_BS.shape[1]]))[0][:, token_ids].float()
         state = reference.start([*(places[number] for number in ids), EOS])
         for row, token in zip(expected_TV, [None, *target], strict=True):
             logits = reference.step(None if token is None else places[token], state)[written]
@@ -204,39 +211,22 @@ def _difference(
 def _own(
     model: nn.Module, tokenizer: Tokenizer, sentences: Sequence[Sequence[int]], longest: Sequence[int]
 ) -> list[Sequence[int]]:
-    """The tokens that greedy search by the model's own steps writes, with the engine's bans and limits."""
-    found: list[Sequence[int]] = []
+    """Tokens of the model's own greedy search, with the engine's bans and limits."""
+    outputs: list[Sequence[int]] = []
     bans = Banned([tokenizer.pad_id, tokenizer.bos_id, tokenizer.unk_id])
     for ids, most in zip(sentences, longest, strict=True):
-        read = Source(torch.tensor([[*ids, tokenizer.eos_id]]), torch.tensor([len(ids) + 1]))
+        source = Source(torch.tensor([[*ids, tokenizer.eos_id]]), torch.tensor([len(ids) + 1]))
         ((best,),) = greedy(
             cast(Any, model),
-            read,
+            source,
             [[tokenizer.bos_id]],
             eos_id=tokenizer.eos_id,
             limits=LengthLimits(max_length=most),
             constraints=[bans],
         )
-        found.append(best.tokens)
-    return found
+        outputs.append(best.tokens)
+    return outputs
 
 
-def _report(
-    difference: float,
-    own: Sequence[Sequence[int]],
-    plain: Sequence[Sequence[int]],
-    eight: Sequence[Sequence[int]],
-    int8: Int8,
-) -> VerificationReport:
-    def agreement(one: Sequence[Sequence[int]], other: Sequence[Sequence[int]]) -> float:
-        equal = sum(list(a) == list(b) for a, b in zip(one, other, strict=True))
-        return equal / len(one)
-
-    return VerificationReport(
-        sentences=len(own),
-        float_agreement=agreement(own, plain),
-        int8_agreement=agreement(plain, eight),
-        largest_difference=difference,
-        limits=dict(int8.limits),
-        saturated=dict(int8.saturated),
-    )
+def _agreement(ours: Sequence[Sequence[int]], theirs: Sequence[Sequence[int]]) -> float:
+    return sum(list(a) == list(b) for a, b in zip(ours, theirs, strict=True)) / len(ours)

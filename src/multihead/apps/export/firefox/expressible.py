@@ -12,7 +12,7 @@ LARGEST_MISMATCH = 1e-7
 
 
 def not_expressible(described: EncoderDecoderSpec) -> list[str]:
-    """Return the properties of a model that the engine cannot express, as settings; empty if it can all."""
+    """Return the properties of a model that the engine cannot express; empty if there are none."""
     return list(dict.fromkeys(_faults(described)))
 
 
@@ -25,7 +25,7 @@ def _faults(described: EncoderDecoderSpec) -> Iterator[str]:
     if described.first_input != "zero":
         yield f'first_input = "{described.first_input}", not "zero"'
     positions = (described.source_positions, described.target_positions)
-    if kinds := {each.kind for each in positions} - {"sinusoidal_concatenated"}:
+    if kinds := {spec.kind for spec in positions} - {"sinusoidal_concatenated"}:
         yield f'positions = "{", ".join(sorted(kinds))}", not "sinusoidal_concatenated"'
     matrices = {id(part.weight) for part in (described.source, described.target, described.output)}
     width = described.target.weight.shape[1]
@@ -44,9 +44,9 @@ def _faults(described: EncoderDecoderSpec) -> Iterator[str]:
 def _residual_faults(described: EncoderDecoderSpec) -> Iterator[str]:
     stacks = (described.encoder, described.decoder)
     residuals = [residual for layer in described.layers for residual in layer.residuals]
-    if any(stack.norm is not None for stack in stacks) or {each.kind for each in residuals} != {"post"}:
+    if any(stack.norm is not None for stack in stacks) or {spec.kind for spec in residuals} != {"post"}:
         yield 'norm = "pre", not "post"'
-    if any(abs(each.norm.epsilon - EPSILON) > LARGEST_MISMATCH for each in residuals):
+    if any(abs(spec.norm.epsilon - EPSILON) > LARGEST_MISMATCH for spec in residuals):
         yield f"norm_epsilon = {residuals[0].norm.epsilon:g}, not {EPSILON:g}"
     activations = {layer.feed_forward.activation for layer in described.layers}
     if activations != {"relu"}:

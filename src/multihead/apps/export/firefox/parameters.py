@@ -24,7 +24,7 @@ VOCABULARY_MULTIPLE = 8
 NEVER = -1e9
 """Output bias of ids that are never written."""
 VERSION = "v1.12.0"
-"""Version of Marian whose format this is."""
+"""Marian's version of this format."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class FirefoxVocabulary:
     own gets one, with the byte piece's embedding, and the byte piece is never written.
 
     Attributes:
-        order: the tokenizer's id of each exported id; None for the last ones, which make their number a
-            multiple of ``VOCABULARY_MULTIPLE``.
+        order: the tokenizer's id of each exported id; None: padding to a multiple of
+            ``VOCABULARY_MULTIPLE``.
         characters: the exported ids of such characters.
     """
 
@@ -51,14 +51,14 @@ class FirefoxVocabulary:
         pieces = {tokenizer.piece(number): number for number in range(tokenizer.vocab_size)}
         rest = [number for number in range(tokenizer.vocab_size) if number not in left_out]
         spelt = [value for value in range(0x21, 0x7F) if chr(value) not in pieces]
-        known = [*first, *rest, *(pieces[BYTES[value]] for value in spelt)]
+        order = [*first, *rest, *(pieces[BYTES[value]] for value in spelt)]
         start = len(first) + len(rest)
         characters = {start + place: chr(value) for place, value in enumerate(spelt)}
-        return cls([*known, *[None] * (-len(known) % VOCABULARY_MULTIPLE)], characters)
+        return cls([*order, *[None] * (-len(order) % VOCABULARY_MULTIPLE)], characters)
 
     @cached_property
     def places(self) -> dict[int, int]:
-        """The exported id of each of the tokenizer's ids, but of those that have none."""
+        """Exported ids by the tokenizer's ids; not all have one."""
         return {number: place for place, number in enumerate(self.order) if number is not None}
 
     @cached_property
@@ -71,32 +71,32 @@ def parameters(described: EncoderDecoderSpec, vocabulary: FirefoxVocabulary) -> 
     """Every parameter by its name in Marian, matrices as (inputs, outputs), the embedding as (V, d).
 
     Args:
-        described: expressible, see ``expressible``.
+        described: a model that ``expressible`` accepts.
         vocabulary: the exported ids.
     """
     order, written = vocabulary.order, vocabulary.written
-    known = [number for number in order if number is not None]
+    token_ids = [number for number in order if number is not None]
     weight, bias = _array(described.output.weight), described.output.bias
     embedding = np.zeros((len(order), weight.shape[1]), dtype=np.float32)
-    embedding[: len(known)] = weight[known]
+    embedding[: len(token_ids)] = weight[token_ids]
     out_bias = np.full((1, len(order)), NEVER, dtype=np.float32)
     own_bias = np.zeros(len(weight), dtype=np.float32) if bias is None else _array(bias)
-    out_bias[0, written] = own_bias[[known[place] for place in written]]
-    found = {"Wemb": embedding, "decoder_ff_logit_out_b": out_bias}
+    out_bias[0, written] = own_bias[[token_ids[place] for place in written]]
+    arrays = {"Wemb": embedding, "decoder_ff_logit_out_b": out_bias}
     for number, layer in enumerate(described.encoder.layers, start=1):
         name = f"encoder_l{number}"
-        found |= _attention(f"{name}_self", layer.self_attention)
-        found |= _norm(f"{name}_self_Wo", layer.around_attention.norm)
-        found |= _feed_forward(name, layer.feed_forward, layer.around_feed_forward.norm)
+        arrays |= _attention(f"{name}_self", layer.self_attention)
+        arrays |= _norm(f"{name}_self_Wo", layer.around_attention.norm)
+        arrays |= _feed_forward(name, layer.feed_forward, layer.around_feed_forward.norm)
     for number, layer in enumerate(described.decoder.layers, start=1):
         name = f"decoder_l{number}"
-        found |= dict(_linear(layer.cell.w, f"{name}_rnn_W", ""))
-        found |= dict(_linear(layer.cell.w_f, f"{name}_rnn_Wf", f"{name}_rnn_bf"))
-        found |= _norm(f"{name}_rnn_ffn", layer.around_self.norm)
-        found |= _attention(f"{name}_context", layer.cross_attention)
-        found |= _norm(f"{name}_context_Wo", layer.around_cross.norm)
-        found |= _feed_forward(name, layer.feed_forward, layer.around_feed_forward.norm)
-    return found
+        arrays |= dict(_linear(layer.cell.w, f"{name}_rnn_W", ""))
+        arrays |= dict(_linear(layer.cell.w_f, f"{name}_rnn_Wf", f"{name}_rnn_bf"))
+        arrays |= _norm(f"{name}_rnn_ffn", layer.around_self.norm)
+        arrays |= _attention(f"{name}_context", layer.cross_attention)
+        arrays |= _norm(f"{name}_context_Wo", layer.around_cross.norm)
+        arrays |= _feed_forward(name, layer.feed_forward, layer.around_feed_forward.norm)
+    return arrays
 
 
 def _attention(name: str, spec: AttentionSpec) -> dict[str, Floats]:
@@ -110,9 +110,9 @@ def _attention(name: str, spec: AttentionSpec) -> dict[str, Floats]:
 
 
 def _feed_forward(name: str, spec: FeedForwardSpec, norm: NormSpec) -> dict[str, Floats]:
-    found = dict(_linear(spec.w_1, f"{name}_ffn_W1", f"{name}_ffn_b1"))
-    found |= dict(_linear(spec.w_2, f"{name}_ffn_W2", f"{name}_ffn_b2"))
-    return found | _norm(f"{name}_ffn_ffn", norm)
+    arrays = dict(_linear(spec.w_1, f"{name}_ffn_W1", f"{name}_ffn_b1"))
+    arrays |= dict(_linear(spec.w_2, f"{name}_ffn_W2", f"{name}_ffn_b2"))
+    return arrays | _norm(f"{name}_ffn_ffn", norm)
 
 
 def _norm(name: str, norm: NormSpec) -> dict[str, Floats]:

@@ -20,7 +20,7 @@ SHIFT = 127
 LARGEST = 32_767
 """The largest sum of a pair."""
 ROWS = 4096
-"""Rows of inputs kept for each matrix to count saturation with."""
+"""Input rows stored per matrix, to count saturation."""
 FIRST = 64
 """Rows counted first: if some pairs saturate there, the limit is too high."""
 BLOCK, PAIRS = 64, 4096
@@ -51,9 +51,9 @@ class Activations:
         return np.float32(127 / max(largest.mean() + DEVIATIONS * largest.std(), 1e-9))
 
     def rows(self, name: str) -> Floats:
-        """The sample of inputs, (any, K), in an order in which any part is a sample."""
-        found = np.concatenate(self._rows[name])
-        return found[np.random.default_rng(0).permutation(len(found))]
+        """The sample of inputs, (any, K), shuffled, so that any prefix is a random sample."""
+        rows = np.concatenate(self._rows[name])
+        return rows[np.random.default_rng(0).permutation(len(rows))]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Int8:
     Attributes:
         items: parameters by name.
         limits: the largest absolute value of each matrix.
-        saturated: for each matrix that could not take 127, the fraction of pairs that saturated with it.
+        saturated: fraction of pairs that saturated at 127, for each matrix with a lower limit.
     """
 
     items: Mapping[str, Item]
@@ -75,11 +75,11 @@ def activations(
     model: FirefoxReference, sentences: Sequence[Sequence[int]], longest: Sequence[int]
 ) -> Activations:
     """Translate sentences greedily, and return the inputs of every matrix."""
-    found = Activations()
-    watched = FirefoxReference(model.items, model.layers, model.heads, found)
+    recorded = Activations()
+    watched = FirefoxReference(model.items, model.layers, model.heads, recorded)
     for ids, most in zip(sentences, longest, strict=True):
         watched.greedy(ids, most)
-    return found
+    return recorded
 
 
 def quantise(items: Mapping[str, Floats], seen: Activations) -> Int8:
@@ -89,7 +89,7 @@ def quantise(items: Mapping[str, Floats], seen: Activations) -> Int8:
         items: its parameters in float32.
         seen: inputs of its matrices.
     """
-    made: dict[str, Item] = dict(items)
+    parameters: dict[str, Item] = dict(items)
     limits, saturated = {}, {}
     for name in items:
         if not (name == OUTPUT or "_W" in name) or "_ln_" in name:
@@ -104,22 +104,22 @@ def quantise(items: Mapping[str, Floats], seen: Activations) -> Int8:
                 counts[limit] = saturation(matrix, rest, multiplier, turned=name == OUTPUT)
             if not counts[limit]:
                 break
-        made[name], limits[name] = matrix, limit
+        parameters[name], limits[name] = matrix, limit
         if counts[LIMITS[0]]:
             saturated[name] = counts[LIMITS[0]]
-        made[name + ALPHA] = np.array([multiplier], np.float32)
-    made[NONE] = made[OUTPUT + ALPHA]
-    return Int8(made, limits, saturated)
+        parameters[name + ALPHA] = np.array([multiplier], np.float32)
+    parameters[NONE] = parameters[OUTPUT + ALPHA]
+    return Int8(parameters, limits, saturated)
 
 
 def saturation(matrix: Quantized, rows: Floats, multiplier: np.float32, *, turned: bool) -> float:
     """The fraction of pairs of products whose sum saturates.
 
     Args:
-        matrix: (K, N); ``turn``: (N, K).
+        matrix: weights, (K, N), or (N, K) if ``turned``.
         rows: inputs, (any, K).
-        multiplier: of the inputs.
-        turned: see ``matrix``.
+        multiplier: the inputs' multiplier.
+        turned: whether the matrix is stored transposed.
     """
     weights = (matrix.values.T if turned else matrix.values).astype(np.int32)
     first, second = weights[0::2], weights[1::2]

@@ -49,7 +49,7 @@ class FirefoxReference:
         items: parameters by Marian's names, in float32 or int8.
         layers: number of encoder layers and of decoder layers.
         heads: number of attention heads.
-        watch: is shown the input of every matrix.
+        watch: called with the input of every matrix.
     """
 
     items: Mapping[str, Item]
@@ -70,7 +70,7 @@ class FirefoxReference:
         return x
 
     def start(self, ids: Sequence[int]) -> FirefoxState:
-        """Read the source."""
+        """Encode the source."""
         memory = self.encode(ids)
         numbers = range(1, self.layers[1] + 1)
         source = [self._keys(f"decoder_l{number}_context", memory) for number in numbers]
@@ -112,9 +112,9 @@ class FirefoxReference:
         width = (matrix.values if isinstance(matrix, Quantized) else matrix).shape[1]
         rows = np.zeros((max(1, len(ids)), width), np.float32)
         if ids:
-            found = matrix.values[ids] if isinstance(matrix, Quantized) else matrix[ids]
+            embeddings = matrix.values[ids] if isinstance(matrix, Quantized) else matrix[ids]
             by = matrix.multiplier if isinstance(matrix, Quantized) else 1.0
-            rows = found.astype(np.float32) / np.float32(by) * np.float32(width**0.5)
+            rows = embeddings.astype(np.float32) / np.float32(by) * np.float32(width**0.5)
         table = self._constants.get("positions")
         if table is None or len(table) < start + len(rows):
             table = sinusoids(2 * (start + len(rows)) + 64, width, interleaved=False).numpy()

@@ -5,8 +5,6 @@ Needs the extra ``pip install 'multihead[export]'``.
 
 import json
 import shutil
-from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,9 +14,10 @@ from torch import nn
 
 from multihead.apps.export import comparison, manifest
 from multihead.apps.export.folder import refuse_used, write_folder
+from multihead.apps.export.library import import_library
 from multihead.apps.export.onnx import graphs
 from multihead.apps.export.onnx.graph import library
-from multihead.apps.export.script import search_settings
+from multihead.apps.export.script import install_script, search_settings
 from multihead.batch import Source
 from multihead.engines.native.tensors import in_arrays
 from multihead.errors import UserError
@@ -70,12 +69,12 @@ def export(run: Run, folder: Path) -> comparison.RuntimeComparison:
         for file in run.folder.glob("tokenizer*.json"):
             shutil.copyfile(file, partial / file.name)
         foreign = _script(run, described, partial, longest)
-        found = comparison.compare(run, foreign, "float32", sentences=SENTENCES)
-        if found.faults:
-            raise UserError("; ".join(found.faults), place=place)
-        found.write(partial)
-        manifest.write(partial, "onnx", {"opset": graphs.OPSET, "sentences": found.sentences})
-        compared.append(found)
+        result = comparison.compare(run, foreign, "float32", sentences=SENTENCES)
+        if result.faults:
+            raise UserError("; ".join(result.faults), place=place)
+        result.write(partial)
+        manifest.write(partial, "onnx", {"opset": graphs.OPSET, "sentences": result.sentences})
+        compared.append(result)
 
     write_folder(folder, fill)
     return compared[0]
@@ -85,7 +84,7 @@ def described_in_arrays(model: nn.Module, place: str) -> EncoderDecoderSpec:
     """Return a model's description with NumPy arrays.
 
     Raises:
-        UserError: ONNX graphs of it cannot be made; every reason is named.
+        UserError: ONNX cannot express it; the message has every reason.
     """
     remedy = "Translate with `multihead translate`."
     try:
@@ -101,16 +100,16 @@ def described_in_arrays(model: nn.Module, place: str) -> EncoderDecoderSpec:
 
 
 def verify(model: nn.Module, described: EncoderDecoderSpec, folder: Path, *, place: str = "model") -> None:
-    """Compare ONNX Runtime's log-probabilities with those of the model's own steps on an example.
+    """Compare ONNX Runtime's log-probabilities with the model's own on an example.
 
     The comparison of translations that follows selects rows, as beam search does.
 
     Raises:
         UserError: they differ by more than ``TOLERANCE``.
     """
-    runtime = import_module("onnxruntime")
+    runtime = import_library("onnxruntime")
     encoder, decoder = (runtime.InferenceSession(folder / f"{name}.onnx") for name in ("encoder", "decoder"))
-    own, vocabulary = cast(Any, model), described.smallest_vocabulary
+    stepper, vocabulary = cast(Any, model), described.smallest_vocabulary
     longest = min(max(LENGTHS), getattr(model, "limit", None) or max(LENGTHS))
     lengths = np.minimum(np.array(LENGTHS), longest)
     ids_BS = np.arange(2 * longest).reshape(2, longest) * 5 % vocabulary
@@ -122,14 +121,14 @@ def verify(model: nn.Module, described: EncoderDecoderSpec, folder: Path, *, pla
     worst = 0.0
     with torch.inference_mode():
         source = Source(torch.from_numpy(ids_BS), torch.from_numpy(lengths))
-        state = own.start(source, [[int(token)] for token in token_R])
+        state = stepper.start(source, [[int(token)] for token in token_R])
         for step in range(min(STEPS, longest)):
-            logits_RV, state = own.step(torch.from_numpy(token_R), state)
-            read = {"token": token_R, "position": np.array([step]), "mask": mask_BS}
-            read |= {"source_keys": keys, "source_values": values, **past}
-            found, *caches = decoder.run(None, read)
+            logits_RV, state = stepper.step(torch.from_numpy(token_R), state)
+            inputs = {"token": token_R, "position": np.array([step]), "mask": mask_BS}
+            inputs |= {"source_keys": keys, "source_values": values, **past}
+            logits, *caches = decoder.run(None, inputs)
             expected = logits_RV.float().log_softmax(1)
-            difference = (torch.from_numpy(found).log_softmax(1) - expected).abs().max()
+            difference = (torch.from_numpy(logits).log_softmax(1) - expected).abs().max()
             worst = max(worst, float(difference)) if difference.isfinite() else float("inf")
             token_R = (token_R * 3 + step + 1) % vocabulary
             past = dict(zip(past, caches, strict=True))
@@ -144,25 +143,19 @@ def verify(model: nn.Module, described: EncoderDecoderSpec, folder: Path, *, pla
 def _script(run: Run, described: EncoderDecoderSpec, folder: Path, longest: int) -> comparison.Foreign:
     """Write translate.py and its settings; return its translator."""
     _, target = run.tokenizers()
-    found = search_settings(run, target, longest)
+    search = search_settings(run, target, longest)
     names = sorted(file.name for file in folder.glob("tokenizer*.json"))
     settings = {
-        **{key: found[key] for key in ("beam_size", "length_penalty", "max_extra", "max_length")},
+        **{key: search[key] for key in ("beam_size", "length_penalty", "max_extra", "max_length")},
         "tokenizers": names,
         "capacity": longest - 1,
         "bos": target.bos_id,
         "eos": target.eos_id,
         "unk": target.unk_id,
         "banned": [target.pad_id, target.bos_id],
-        "unknown": next(iter(found["unknown"].values())),
+        "unknown": next(iter(search["unknown"].values())),
         "caches": graphs.cache_shapes(described, 1, 0),
     }
     (folder / "translate.json").write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
-    shutil.copyfile(SCRIPT, folder / "translate.py")
-    spec = spec_from_file_location("translate_onnx", SCRIPT)
-    assert spec
-    assert spec.loader
-    module: Any = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    foreign: comparison.Foreign = module.Translator(folder)
+    foreign: comparison.Foreign = install_script(SCRIPT, folder)(folder)
     return foreign

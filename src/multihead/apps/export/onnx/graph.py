@@ -1,12 +1,12 @@
 """An ONNX graph under construction; every method returns the name of the value that it adds."""
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from multihead.apps.export.library import import_library
 from multihead.errors import UserError
 
 OPSET = 17
@@ -47,7 +47,7 @@ class Graph:
         return name
 
     def weight(self, array: Array) -> str:
-        """Add a weight, as it is."""
+        """Add a weight."""
         if id(array) not in self._weights:
             self._weights[id(array)] = f"weight_{len(self._weights)}", array
         return self._weights[id(array)][0]
@@ -61,7 +61,7 @@ class Graph:
         return self._constant(np.array(values, np.int64))
 
     def reshape(self, value: str, *shape: int) -> str:
-        """Reshape; 0 copies an axis and -1 is what is left."""
+        """Reshape; 0 copies an axis and -1 is inferred."""
         return self.add("Reshape", value, self.integers(*shape))
 
     def _constant(self, array: Array) -> str:
@@ -75,7 +75,7 @@ class Graph:
         return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(kind)), axes)
 
     def model(self, metadata: Mapping[str, str]) -> Any:
-        """Return the ``onnx.ModelProto``, checked, with the shapes that follow.
+        """Return the ``onnx.ModelProto``, checked.
 
         Raises:
             UserError: more than 2 GB, which one ONNX file cannot hold.
@@ -96,9 +96,5 @@ class Graph:
 
 def library() -> Any:
     """Return the package ``onnx``. Raises ``UserError`` if it or ONNX Runtime is not installed."""
-    try:
-        import_module("onnxruntime")
-        return import_module("onnx")
-    except ImportError as error:
-        remedy = "Run: pip install 'multihead[export]'"
-        raise UserError(f"{error.name} is not installed", remedy=remedy) from error
+    import_library("onnxruntime")
+    return import_library("onnx")

@@ -3,9 +3,9 @@
 ``encoder.onnx``: ids (B, S) and mask (B, S), 1 at real tokens -> source_keys and source_values of every
 decoder layer, (L, B, H, S, d_k) and (L, B, H, S, d_v).
 
-``decoder.onnx``: token (R), position (1), mask, source_keys and source_values (of R sentences, or of the one
-that all rows translate), past_* -> logits (R, V) of the next token, next_*. past_* is empty before the first
-step, then the next_* of the rows that go on: keys and values (L, R, H, D, d), or the state (L, R, d) of an
+``decoder.onnx``: token (R), position (1), mask, source_keys and source_values (of R sentences, or of one
+that all rows share), past_* -> logits (R, V) of the next token, next_*. past_* is empty before the first
+step, then the next_* of the surviving rows: keys and values (L, R, H, D, d), or the state (L, R, d) of an
 SSRU, first 0.
 """
 
@@ -22,7 +22,7 @@ __all__ = ["OPSET", "cache_shapes", "decoder", "encoder", "not_expressible"]
 
 
 def not_expressible(described: EncoderDecoderSpec) -> list[str]:
-    """Return the properties of a model that these graphs lack; empty if they have all."""
+    """Return the properties of a model that these graphs cannot express; empty if there are none."""
     return list(dict.fromkeys(_faults(described)))
 
 
@@ -34,7 +34,7 @@ def _faults(described: EncoderDecoderSpec) -> Iterator[str]:
             yield f"score = {attention.score.kind}"
         if attention.rotary is not None:
             yield "rotary positions"
-    sizes = {(each.heads, each.d_k, each.d_v) for each in described.attentions}
+    sizes = {(spec.heads, spec.d_k, spec.d_v) for spec in described.attentions}
     if len(sizes) > 1:
         yield "attentions differ in heads or widths"
     kinds = {type(layer) for layer in described.decoder.layers}
@@ -56,12 +56,12 @@ def encoder(described: EncoderDecoderSpec, longest: int, metadata: dict[str, str
         rows = graph.add("Slice", graph.weight(table), graph.integers(0), length, graph.integers(0))
         x = graph.add("Add", x, rows)
     for layer in described.encoder.layers:
-        read = layers.before(graph, x, layer.around_attention)
-        keys, values = layers.keys_values(graph, read, layer.self_attention)
-        out = layers.attention(graph, read, layer.self_attention, keys, values, bias)
+        inputs = layers.before(graph, x, layer.around_attention)
+        keys, values = layers.keys_values(graph, inputs, layer.self_attention)
+        out = layers.attention(graph, inputs, layer.self_attention, keys, values, bias)
         x = layers.after(graph, x, out, layer.around_attention)
-        read = layers.before(graph, x, layer.around_feed_forward)
-        out = layers.feed_forward(graph, read, layer.feed_forward)
+        inputs = layers.before(graph, x, layer.around_feed_forward)
+        out = layers.feed_forward(graph, inputs, layer.feed_forward)
         x = layers.after(graph, x, out, layer.around_feed_forward)
     if described.encoder.norm is not None:
         x = layers.norm(graph, x, described.encoder.norm)
@@ -74,7 +74,7 @@ def encoder(described: EncoderDecoderSpec, longest: int, metadata: dict[str, str
 
 
 def decoder(described: EncoderDecoderSpec, longest: int, metadata: dict[str, str]) -> Any:
-    """Return the ``onnx.ModelProto`` of a decoder step; arguments as of :func:`encoder`."""
+    """Return the ``onnx.ModelProto`` of a decoder step; arguments as for :func:`encoder`."""
     graph, attention = Graph("decoder"), described.decoder.layers[0].cross_attention
     count = len(described.decoder.layers)
     token, position = graph.input("token", np.int64, ("rows",)), graph.input("position", np.int64, (1,))
@@ -93,9 +93,9 @@ def decoder(described: EncoderDecoderSpec, longest: int, metadata: dict[str, str
         x = graph.add("Add", x, graph.add("Gather", graph.weight(table), position, axis=0))
     caches: list[layers.Cache] = []
     for number, layer in enumerate(described.decoder.layers):
-        read = [_layer(graph, value, number) for value in (*past, *source)]
-        own, of_source = tuple(read[: len(past)]), (read[-2], read[-1])
-        x, cache = layers.decoder_layer(graph, x, layer, own, of_source, bias)
+        of_layer = [_layer(graph, value, number) for value in (*past, *source)]
+        layer_past, of_source = tuple(of_layer[: len(past)]), (of_layer[-2], of_layer[-1])
+        x, cache = layers.decoder_layer(graph, x, layer, layer_past, of_source, bias)
         caches.append(cache)
     if described.decoder.norm is not None:
         x = layers.norm(graph, x, described.decoder.norm)
@@ -119,10 +119,10 @@ def cache_shapes(described: EncoderDecoderSpec, rows: Any, slots: Any) -> dict[s
     count, width = len(described.decoder.layers), described.target.weight.shape[1]
     if described.recurrent:
         return {"state": (count, rows, width)}
-    own = described.decoder.layers[0].self_attention
+    spec = described.decoder.layers[0].self_attention
     return {
-        "keys": (count, rows, own.heads, slots, own.d_k),
-        "values": (count, rows, own.heads, slots, own.d_v),
+        "keys": (count, rows, spec.heads, slots, spec.d_k),
+        "values": (count, rows, spec.heads, slots, spec.d_v),
     }
 
 

@@ -85,8 +85,8 @@ def attention(graph: Graph, x: str, spec: AttentionSpec, keys: str, values: str,
     scores = graph.add("MatMul", queries, graph.add("Transpose", keys, perm=[0, 1, 3, 2]))
     if bias is not None:
         scores = graph.add("Add", scores, bias)
-    read = graph.add("MatMul", graph.add("Softmax", scores, axis=-1), values)
-    joined = graph.add("Transpose", read, perm=[0, 2, 1, 3])
+    mixed = graph.add("MatMul", graph.add("Softmax", scores, axis=-1), values)
+    joined = graph.add("Transpose", mixed, perm=[0, 2, 1, 3])
     return linear(graph, graph.reshape(joined, 0, 0, spec.heads * spec.d_v), spec.w_o)
 
 
@@ -99,18 +99,18 @@ def decoder_layer(
     bias: str,
 ) -> tuple[str, Cache]:
     """One position of a decoder layer, (R, 1, d), and the cache with it."""
-    read = before(graph, x, layer.around_self)
+    inputs = before(graph, x, layer.around_self)
     if isinstance(layer, RecurrentDecoderLayerSpec):
-        out, cache = _recurrent(graph, read, layer.cell, cache[0])
+        out, cache = _recurrent(graph, inputs, layer.cell, cache[0])
     else:
-        new = keys_values(graph, read, layer.self_attention)
+        new = keys_values(graph, inputs, layer.self_attention)
         cache = tuple(graph.add("Concat", old, part, axis=2) for old, part in zip(cache, new, strict=True))
-        out = attention(graph, read, layer.self_attention, cache[0], cache[1], None)
+        out = attention(graph, inputs, layer.self_attention, cache[0], cache[1], None)
     x = after(graph, x, out, layer.around_self)
-    read = before(graph, x, layer.around_cross)
-    x = after(graph, x, attention(graph, read, layer.cross_attention, *source, bias), layer.around_cross)
-    read = before(graph, x, layer.around_feed_forward)
-    return after(graph, x, feed_forward(graph, read, layer.feed_forward), layer.around_feed_forward), cache
+    inputs = before(graph, x, layer.around_cross)
+    x = after(graph, x, attention(graph, inputs, layer.cross_attention, *source, bias), layer.around_cross)
+    inputs = before(graph, x, layer.around_feed_forward)
+    return after(graph, x, feed_forward(graph, inputs, layer.feed_forward), layer.around_feed_forward), cache
 
 
 def _recurrent(graph: Graph, x: str, cell: SSRUSpec, state: str) -> tuple[str, Cache]:
@@ -118,6 +118,6 @@ def _recurrent(graph: Graph, x: str, cell: SSRUSpec, state: str) -> tuple[str, C
     past = graph.add("Unsqueeze", state, graph.integers(1))
     forget = graph.add("Sigmoid", linear(graph, x, cell.w_f))
     update = linear(graph, x, cell.w)
-    kept = graph.add("Mul", forget, graph.add("Sub", past, update))
-    state = graph.add("Add", kept, update)  # f c + (1 - f) u = f (c - u) + u
+    scaled = graph.add("Mul", forget, graph.add("Sub", past, update))
+    state = graph.add("Add", scaled, update)  # f c + (1 - f) u = f (c - u) + u
     return graph.add("Relu", state), (graph.add("Squeeze", state, graph.integers(1)),)

@@ -33,19 +33,19 @@ class Translator:
         rows, sums, best = [[s["bos"]]], np.zeros(1), ([], 0.0 if empty else -np.inf)
         for step in range(0 if empty else longest + 1):
             token, position = np.array([row[-1] for row in rows]), np.array([step])
-            read = {"token": token, "position": position, "source_keys": keys, "source_values": values}
-            logits, *caches = self.decoder.run(None, {**read, "mask": mask, **past})
+            inputs = {"token": token, "position": position, "source_keys": keys, "source_values": values}
+            logits, *caches = self.decoder.run(None, {**inputs, "mask": mask, **past})
             logits = logits.astype(np.float64) - logits.max(1, keepdims=True)
             scores = sums[:, None] + logits - np.log(np.exp(logits).sum(1, keepdims=True))
             scores[:, s["banned"]] = -np.inf
             if step == longest:
                 scores[:, np.arange(logits.shape[1]) != eos] = -np.inf
             places = np.argsort(-scores, axis=None, kind="stable")[:beam]
-            chosen = [(*divmod(int(place), logits.shape[1]), scores.flat[place]) for place in places]
+            best_next = [(*divmod(int(place), logits.shape[1]), scores.flat[place]) for place in places]
             penalty, *later = (((5 + n) / 6) ** alpha for n in (step + 1, step + 2, longest + 1))
-            ended = [(rows[r], total / penalty) for r, t, total in chosen if t == eos]
-            best = max([best, *ended], key=lambda one: one[1])
-            live = [(r, t, total) for r, t, total in chosen if t != eos and total > -np.inf]
+            ended = [(rows[r], total / penalty) for r, t, total in best_next if t == eos]
+            best = max([best, *ended], key=lambda hypothesis: hypothesis[1])
+            live = [(r, t, total) for r, t, total in best_next if t != eos and total > -np.inf]
             if not live or live[0][2] / max(later) <= best[1]:
                 break
             rows, sums = [[*rows[r], t] for r, t, _ in live], np.array([total for *_, total in live])

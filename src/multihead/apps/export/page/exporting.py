@@ -1,9 +1,10 @@
 """The parts of a page for one run: refusals, packing, verification."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import eq
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import torch
 
@@ -24,6 +25,7 @@ from multihead.tasks.translation.lines.line_translator import DEFAULT_LIMIT
 from multihead.text.tagged import tags_of
 from multihead.text.tokenizer import Tokenizer
 
+S = TypeVar("S")
 HERE = Path(__file__).parent
 ENGINE = HERE / "engine.wasm"
 """The kernels in WebAssembly, compiled by ``make wasm``."""
@@ -42,9 +44,9 @@ SCRIPTS = tuple(
 )
 """The script of the page's worker, in order."""
 CHECKED, LONGEST = 64, 60
-"""Sentences that the export compares, and tokens of the longest."""
+"""Number of sentences that the export compares, and their maximum length in tokens."""
 CARRIED = 3
-"""Sentences that the page carries to check itself with."""
+"""Number of sentences with which the page checks itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,30 +76,30 @@ def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | No
 
     Args:
         run: a trained translator.
-        lines: sentences of the source language: examples, and those that the export is verified with.
+        lines: sentences of the source language, for examples and verification.
         exact: weights in float32 instead of int8.
         name: title of the page; None: the run folder's name.
 
     Raises:
-        UserError: the page cannot express the model or its vocabularies; a layer computes something else than
-            its description.
+        UserError: the page cannot express the model or a vocabulary; a layer differs from its description.
     """
     model, place = run.load_model().eval(), str(run.folder)
     source, target = run.tokenizers()
-    described, faults = _describe(model)
+    faults: list[str] = []
     for side, tokenizer in (("source: ", source), ("target: ", target)):
         faults += [side + fault for fault in vocabulary.not_expressible(tokenizer)]
     directions = Directions.of(run.directions, source, place)
-    if faults or described is None:
-        fact = f"a page cannot express this model: {'; '.join(faults)}"
-        remedy = "Export it to ctranslate2, or train a Transformer or a student (`multihead distill`)."
-        raise UserError(fact, place=place, remedy=remedy)
-    refuted = disagreement(
-        model, LaidOutTransformer(described, torch.float32, native=False), torch.device("cpu"), described
+    described = verified_description(
+        run,
+        model,
+        EncoderDecoderSpec,
+        faults,
+        not_expressible=expressible.not_expressible,
+        disagreement=lambda described: disagreement(
+            model, LaidOutTransformer(described, torch.float32, native=False), torch.device("cpu"), described
+        ),
+        remedy="Export it to ctranslate2, or train a Transformer or a student (`multihead distill`).",
     )
-    if refuted is not None:
-        fact = f"the page would compute a different model: {refuted}"
-        raise UserError(fact, place=place, remedy="Complete the layer's description (ARCHITECTURE.md).")
     pairs = example(source.vocab_size, target.vocab_size, target.bos_id, getattr(model, "limit", None))
     warn(model, inconsistency(model, pairs, torch.device("cpu")))
 
@@ -106,28 +108,29 @@ def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | No
     limit = getattr(model, "limit", None)
     settings = run.recipe.search
     tagged = [] if directions is None else _directions(directions, source)
-    given = [source.encode(line) for line in lines]
+    sentences = [source.encode(line) for line in lines]
     most = LONGEST if limit is None else min(LONGEST, limit - 1)
-    usable = [number for number, ids in enumerate(given) if 0 < len(ids) <= most]
+    usable = [number for number, ids in enumerate(sentences) if 0 < len(ids) <= most]
     first_tags = tagged[0]["tags"] if tagged else []
     limits = LengthLimits(settings.max_extra, settings.max_length, 0, None if limit is None else limit - 1)
-    read = [[*first_tags, *given[number]] for number in usable[:CHECKED]]
+    sources = [[*first_tags, *sentences[number]] for number in usable[:CHECKED]]
     checks: list[dict[str, Any]] = []
     agreement = None
-    if has_native_kernels() and read:
+    if has_native_kernels() and sources:
         reference = PageReference(described, dtype, (target.bos_id, target.eos_id, target.pad_id))
-        written = reference.translate(read, limits)
-        own = _own(model, target, read, limits)
-        agreement = sum(map(_same, written, own)) / len(own)
+        written = reference.translate(sources, limits)
+        expected = _own(model, target, sources, limits)
+        agreement = sum(map(eq, written, expected)) / len(expected)
         checks = [
-            {"source": read[number], "target": written[number]} for number in _spread(len(read), CARRIED)
+            {"source": sources[number], "target": written[number]}
+            for number in _spread(len(sources), CARRIED)
         ]
     facts = {
         "name": name or run.folder.resolve().name,
         "source_language": _language(run, "source"),
         "target_language": _language(run, "target"),
         "directions": tagged,
-        "parameters": sum(each.numel() for each in model.parameters()),
+        "parameters": sum(weight.numel() for weight in model.parameters()),
         "precision": "float32" if exact else "int8",
         "layers": [len(described.encoder.layers), len(described.decoder.layers)],
         "heads": described.encoder.layers[0].self_attention.heads,
@@ -143,7 +146,7 @@ def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | No
         "length_penalty": settings.length_penalty,
         "stop_at_first": settings.stop == "first",
         "replace_unknown": settings.replace_unknown,
-        "examples": [lines[number] for number in _examples(usable, given)],
+        "examples": [lines[number] for number in _examples(usable, sentences)],
         "checks": checks,
     }
     vocabularies = {"source": vocabulary.to_json(source)}
@@ -152,18 +155,49 @@ def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | No
     return PageParts(ENGINE.read_bytes(), packed, vocabularies, facts, SCRIPTS, agreement)
 
 
-def _describe(model: torch.nn.Module) -> tuple[EncoderDecoderSpec | None, list[str]]:
+def verified_description(
+    run: Run,
+    model: torch.nn.Module,
+    kind: type[S],
+    faults: list[str],
+    *,
+    not_expressible: Callable[[S], list[str]],
+    disagreement: Callable[[S], str | None],
+    remedy: str,
+) -> S:
+    """Return a model's description, checked: the page can express it, and it gives the model's scores.
+
+    Args:
+        run: the model's run.
+        model: the model.
+        kind: class of the description.
+        faults: reasons why the page cannot express the rest of the run.
+        not_expressible: returns the reasons why the page cannot express a description.
+        disagreement: returns the difference between the model and its description, if any.
+        remedy: remedy for an inexpressible model.
+    """
+    described: S | None = None
     try:
-        described = describe(model, EncoderDecoderSpec)
+        described = describe(model, kind)
+        reasons = not_expressible(described)
     except UndescribedError as error:
-        return None, [str(error)]
-    return described, expressible.not_expressible(described)
+        reasons = [str(error)]
+    reasons += faults
+    if reasons or described is None:
+        fact = f"a page cannot express this model: {'; '.join(reasons)}"
+        raise UserError(fact, place=str(run.folder), remedy=remedy)
+    refuted = disagreement(described)
+    if refuted is not None:
+        fact = f"the page would compute a different model: {refuted}"
+        remedy = "Complete the layer's description (ARCHITECTURE.md)."
+        raise UserError(fact, place=str(run.folder), remedy=remedy)
+    return described
 
 
 def _directions(directions: Directions, source: Tokenizer) -> list[dict[str, Any]]:
     return [
-        {"source": one, "target": other, "tags": [source.symbols[name] for name in tags_of(other)]}
-        for one, other in directions.trained
+        {"source": origin, "target": to, "tags": [source.symbols[name] for name in tags_of(to)]}
+        for origin, to in directions.trained
     ]
 
 
@@ -171,36 +205,32 @@ def _language(run: Run, side: str) -> str:
     return str(getattr(run.recipe.data, f"{side}_language", "") or "")
 
 
-def _spread(count: int, wanted: int) -> list[int]:
-    """Return up to ``wanted`` places, evenly spread over ``count``."""
-    return sorted({place * count // wanted for place in range(wanted)}) if count else []
+def _spread(count: int, most: int) -> list[int]:
+    """Return up to ``most`` places, evenly spread over ``count``."""
+    return sorted({place * count // most for place in range(most)}) if count else []
 
 
-def _examples(usable: Sequence[int], given: Sequence[Sequence[int]], wanted: int = 6) -> list[int]:
+def _examples(usable: Sequence[int], sentences: Sequence[Sequence[int]], most: int = 6) -> list[int]:
     """Return the places of a few sentences of middle length."""
-    ranked = sorted(usable, key=lambda number: abs(len(given[number]) - 12))
-    return sorted(ranked[:wanted])
-
-
-def _same(one: Sequence[int], other: Sequence[int]) -> bool:
-    return list(one) == list(other)
+    ranked = sorted(usable, key=lambda number: abs(len(sentences[number]) - 12))
+    return sorted(ranked[:most])
 
 
 @torch.inference_mode()
 def _own(
     model: torch.nn.Module, target: Tokenizer, sentences: Sequence[Sequence[int]], limits: LengthLimits
 ) -> list[tuple[int, ...]]:
-    """The tokens that greedy search by the model's own steps writes."""
-    found = []
+    """Tokens of the model's own greedy search."""
+    outputs = []
     for ids in sentences:
-        read = Source(torch.tensor([[*ids, target.eos_id]]), torch.tensor([len(ids) + 1]))
+        source = Source(torch.tensor([[*ids, target.eos_id]]), torch.tensor([len(ids) + 1]))
         ((best,),) = greedy(
             cast(Any, model),
-            read,
+            source,
             [[target.bos_id]],
             eos_id=target.eos_id,
             limits=limits,
             constraints=[Banned([target.pad_id, target.bos_id])],
         )
-        found.append(best.tokens)
-    return found
+        outputs.append(best.tokens)
+    return outputs

@@ -1,4 +1,4 @@
-"""The models that a page can express: those that the native kernels search."""
+"""The models that a page can express: the models that the native kernels search."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ MOST_LAYERS = 64
 
 
 def not_expressible(described: EncoderDecoderSpec) -> list[str]:
-    """Return the properties of a model that the page's engine cannot express; empty if it can all."""
+    """Return the properties of a model that the page's engine cannot express; empty if there are none."""
     return list(dict.fromkeys(_faults(described)))
 
 
@@ -61,4 +61,4 @@ def _widths(
     if not isinstance(layer, EncoderLayerSpec):
         attentions.append(layer.cross_attention)
     d_ff, d_model = layer.feed_forward.w_1.weight.shape
-    return [(each.heads, d_model, each.d_k, each.d_v, d_ff) for each in attentions]
+    return [(spec.heads, d_model, spec.d_k, spec.d_v, d_ff) for spec in attentions]

@@ -24,7 +24,7 @@ class ModelFile:
     """Collects the items and arrays of a model, in the engine's order.
 
     Args:
-        dtype: of the matrices: int8, with a scale per row, or float32.
+        dtype: the matrices' type: int8 with a scale per row, or float32.
     """
 
     def __init__(self, dtype: torch.dtype) -> None:

@@ -1,6 +1,6 @@
 """The page's own arithmetic in Python: its stored weights in the native kernels of the lowest level.
 
-WebAssembly computes the same sums in the same order. So the tokens that are found here are those of the page.
+WebAssembly computes the same sums in the same order, so the page writes the same tokens.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ class PageReference:
 
     Args:
         described: the model.
-        dtype: of the page's matrices.
+        dtype: type of the page's matrices.
         ids: begin symbol, end symbol and padding.
     """
 
@@ -37,14 +37,14 @@ class PageReference:
         """Return the tokens of the best translation of each sentence, given without its end symbol."""
         banned = tuple(sorted({self._padding, self._begin} - {self._end}))
         request = BeamRequest(self._begin, self._end, banned, beam_size, alpha, 1, "first")
-        found = []
+        outputs = []
         with native.use(LEVEL), torch.inference_mode():
             for ids in sentences:
-                read = Source(torch.tensor([[*ids, self._end]]), torch.tensor([len(ids) + 1]))
-                hypotheses = self._stepper.beam(read, limits.longest(read.lengths_B), request)
+                source = Source(torch.tensor([[*ids, self._end]]), torch.tensor([len(ids) + 1]))
+                hypotheses = self._stepper.beam(source, limits.longest(source.lengths_B), request)
                 assert hypotheses is not None
-                found.append(hypotheses[0][0].tokens)
-        return found
+                outputs.append(hypotheses[0][0].tokens)
+        return outputs
 
 
 def has_native_kernels() -> bool:

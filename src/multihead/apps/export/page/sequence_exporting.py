@@ -7,15 +7,14 @@ import torch
 from torch import nn
 
 from multihead.apps.export.page import sequence_weights, vocabulary
-from multihead.apps.export.page.exporting import ENGINE, HERE, PageParts
+from multihead.apps.export.page.exporting import ENGINE, HERE, PageParts, verified_description
 from multihead.apps.export.page.sequence_reference import (
     disagreement,
     example_picture,
     masked_logits,
     picture_logits,
 )
-from multihead.errors import UserError
-from multihead.nn.description import MaskedSpec, PictureSpec, UndescribedError, describe
+from multihead.nn.description import MaskedSpec, PictureSpec
 from multihead.run import Run
 from multihead.tasks.masked.mask_tokens import MASK, encode_masked, mask_id
 from multihead.text.tokenizer import Tokenizer
@@ -43,15 +42,14 @@ def masked_parts(run: Run, examples: Sequence[str] = (), *, exact: bool = False)
         exact: weights in float32 instead of int8.
 
     Raises:
-        UserError: the page cannot express the model or its vocabulary; a layer computes something else than
-            its description.
+        UserError: the page cannot express the model or its vocabulary; a layer differs from its description.
     """
     model, (tokenizer, _) = run.load_model().eval(), run.tokenizers()
     faults = vocabulary.not_expressible(tokenizer)
     mask = mask_id(tokenizer)
     if mask is None:
         faults.append("a vocabulary without a mask token")
-    described = _proven(run, model, MaskedSpec, faults, tokenizer.vocab_size)
+    described = _description(run, model, MaskedSpec, faults, tokenizer.vocab_size)
     positions, attention = described.positions.weight, described.stack.layers[0].self_attention
     assert positions is not None
     assert mask is not None
@@ -74,7 +72,7 @@ def masked_parts(run: Run, examples: Sequence[str] = (), *, exact: bool = False)
     }
     if exact:
         facts["checks"] = [_fill(described, tokenizer, text, facts["banned"]) for text in offered[:3]]
-    packed = sequence_weights.to_bytes(described, _dtype(exact))
+    packed = sequence_weights.to_bytes(described, torch.float32 if exact else torch.int8)
     vocabularies = {"source": vocabulary.to_json(tokenizer)}
     return PageParts(ENGINE.read_bytes(), packed, vocabularies, facts, MASKED, None)
 
@@ -87,11 +85,12 @@ def picture_parts(run: Run, *, exact: bool = False) -> PageParts:
         exact: weights in float32 instead of int8.
 
     Raises:
-        UserError: the page cannot express the model; a layer computes something else than its description.
+        UserError: the page cannot express the model; a layer differs from its description.
     """
     model = run.load_model().eval()
-    described = _proven(run, model, PictureSpec, [], 0)
-    names = getattr(run.recipe.model, "class_names", None) or [str(n) for n in range(_outputs(described))]
+    described = _description(run, model, PictureSpec, [], 0)
+    numbers = map(str, range(len(described.classifier.weight)))
+    names = getattr(run.recipe.model, "class_names", None) or numbers
     pixels_Chw = example_picture(described)
     expected = int(picture_logits(described, pixels_Chw / 255).argmax())
     facts = {
@@ -101,40 +100,33 @@ def picture_parts(run: Run, *, exact: bool = False) -> PageParts:
         "channels": described.channels,
         "grid": described.grid,
         "patch": described.patch_size,
-        "first": sum(one.reshape(-1, one.shape[-1]).shape[0] for one in described.first),
+        "first": sum(part.reshape(-1, part.shape[-1]).shape[0] for part in described.first),
         "pooling": described.pooling,
         "classes": list(names),
         "examples": [],
         "checks": [{"expected": expected}] if exact else [],
     }
-    packed = sequence_weights.to_bytes(described, _dtype(exact))
+    packed = sequence_weights.to_bytes(described, torch.float32 if exact else torch.int8)
     return PageParts(ENGINE.read_bytes(), packed, {}, facts, PICTURE, None)
 
 
-def _proven(run: Run, model: nn.Module, kind: type[S], faults: list[str], vocabulary_size: int) -> S:
-    """Return a model's description, which the page can express and which computes the model's scores."""
-    found: S | None = None
-    try:
-        found = describe(model, kind)
-        faults += sequence_weights.not_expressible(found)
-    except UndescribedError as error:
-        faults.append(str(error))
-    if faults or found is None:
-        fact = f"a page cannot express this model: {'; '.join(faults)}"
-        raise UserError(fact, place=str(run.folder), remedy="Use `multihead inspect`.")
-    refuted = disagreement(model, found, vocabulary_size)
-    if refuted is not None:
-        fact = f"the page would compute a different model: {refuted}"
-        remedy = "Complete the layer's description (ARCHITECTURE.md)."
-        raise UserError(fact, place=str(run.folder), remedy=remedy)
-    return found
+def _description(run: Run, model: nn.Module, kind: type[S], faults: list[str], vocabulary_size: int) -> S:
+    return verified_description(
+        run,
+        model,
+        kind,
+        faults,
+        not_expressible=sequence_weights.not_expressible,
+        disagreement=lambda described: disagreement(model, described, vocabulary_size),
+        remedy="Use `multihead inspect`.",
+    )
 
 
 def _facts(run: Run, model: nn.Module, described: MaskedSpec | PictureSpec, *, exact: bool) -> dict[str, Any]:
     layers = len(described.stack.layers)
     return {
         "name": run.folder.resolve().name,
-        "parameters": sum(each.numel() for each in model.parameters()),
+        "parameters": sum(weight.numel() for weight in model.parameters()),
         "precision": "float32" if exact else "int8",
         "layers": [layers, layers],
     }
@@ -149,16 +141,8 @@ def _fill(described: MaskedSpec, tokenizer: Tokenizer, text: str, banned: list[i
     mask = mask_id(tokenizer)
     assert mask is not None
     ids[place] = mask
-    read = torch.tensor([tokenizer.bos_id, *ids, tokenizer.eos_id])
+    inputs = torch.tensor([tokenizer.bos_id, *ids, tokenizer.eos_id])
     with torch.inference_mode():
-        logits_V = masked_logits(described, read)[place + 1]
+        logits_V = masked_logits(described, inputs)[place + 1]
         logits_V[banned] = -torch.inf
     return {"ids": ids, "place": place, "expected": int(logits_V.argmax())}
-
-
-def _outputs(described: PictureSpec) -> int:
-    return len(described.classifier.weight)
-
-
-def _dtype(exact: bool) -> torch.dtype:
-    return torch.float32 if exact else torch.int8

@@ -12,7 +12,7 @@ MAGIC = 0x31736870
 
 
 def not_expressible(described: MaskedSpec | PictureSpec) -> list[str]:
-    """Return the properties of a model that the page's engine cannot express; empty if it can all."""
+    """Return the properties of a model that the page's engine cannot express; empty if there are none."""
     return list(dict.fromkeys(_faults(described)))
 
 
@@ -24,9 +24,9 @@ def _faults(described: MaskedSpec | PictureSpec) -> Iterator[str]:
         yield "the output layer is not tied to the embedding"
     if described.positions.kind != "learned":
         yield f'positions = "{described.positions.kind}", not "learned"'
-    activations = {described.activation, *(one.feed_forward.activation for one in described.stack.layers)}
+    activations = {described.activation, *(layer.feed_forward.activation for layer in described.stack.layers)}
     if len(activations) > 1:
-        yield "the output's hidden layer has another activation than the layers"
+        yield "the output's hidden layer has a different activation from the layers"
 
 
 def to_bytes(described: MaskedSpec | PictureSpec, dtype: torch.dtype) -> bytes:
@@ -34,7 +34,7 @@ def to_bytes(described: MaskedSpec | PictureSpec, dtype: torch.dtype) -> bytes:
 
     Args:
         described: the model.
-        dtype: of the matrices: int8, with a scale per row, or float32.
+        dtype: the matrices' type: int8 with a scale per row, or float32.
     """
     file = ModelFile(dtype)
     if isinstance(described, MaskedSpec):
@@ -49,7 +49,7 @@ def to_bytes(described: MaskedSpec | PictureSpec, dtype: torch.dtype) -> bytes:
         output = described.output
     else:
         factor, output = 1.0, described.classifier
-        first = [one.reshape(-1, one.shape[-1]) for one in described.first]
+        first = [part.reshape(-1, part.shape[-1]) for part in described.first]
         file.linear(output)
         file.floats(described.positions)
         file.linear(described.patches)

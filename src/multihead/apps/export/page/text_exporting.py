@@ -5,10 +5,9 @@ from typing import Any, cast
 import torch
 
 from multihead.apps.export.page import text_vocabulary, text_weights
-from multihead.apps.export.page.exporting import ENGINE, HERE, PageParts
+from multihead.apps.export.page.exporting import ENGINE, HERE, PageParts, verified_description
 from multihead.apps.export.page.text_reference import disagreement
-from multihead.errors import UserError
-from multihead.nn.description import CausalSpec, UndescribedError, describe
+from multihead.nn.description import CausalSpec
 from multihead.run import Run
 
 SCRIPTS = tuple(
@@ -25,7 +24,7 @@ SCRIPTS = tuple(
 )
 """The script of the page's worker, in order."""
 CARRIED = 24
-"""Tokens of the text that the page checks itself with."""
+"""Length of the text with which the page checks itself, in tokens."""
 
 
 def text_parts(run: Run, *, exact: bool = False) -> PageParts:
@@ -36,28 +35,18 @@ def text_parts(run: Run, *, exact: bool = False) -> PageParts:
         exact: weights in float32 instead of int8.
 
     Raises:
-        UserError: the page cannot express the model or its vocabulary; a layer computes something else than
-            its description.
+        UserError: the page cannot express the model or its vocabulary; a layer differs from its description.
     """
     model, (tokenizer, _) = run.load_model().eval(), run.tokenizers()
-    described: CausalSpec | None = None
-    faults: list[str] = []
-    try:
-        described = describe(model, CausalSpec)
-        faults = text_weights.not_expressible(described)
-    except UndescribedError as error:
-        faults = [str(error)]
-    faults += text_vocabulary.not_expressible(tokenizer)
-    if faults or described is None:
-        fact = f"a page cannot express this model: {'; '.join(faults)}"
-        raise UserError(
-            fact, place=str(run.folder), remedy="Use `multihead generate` and `multihead inspect`."
-        )
-    refuted = disagreement(model, described, tokenizer.vocab_size)
-    if refuted is not None:
-        fact = f"the page would compute a different model: {refuted}"
-        remedy = "Complete the layer's description (ARCHITECTURE.md)."
-        raise UserError(fact, place=str(run.folder), remedy=remedy)
+    described = verified_description(
+        run,
+        model,
+        CausalSpec,
+        text_vocabulary.not_expressible(tokenizer),
+        not_expressible=text_weights.not_expressible,
+        disagreement=lambda described: disagreement(model, described, tokenizer.vocab_size),
+        remedy="Use `multihead generate` and `multihead inspect`.",
+    )
     recipe: Any = run.recipe
     settings = recipe.search
     line_feed = tokenizer.encode("\n")
@@ -68,7 +57,7 @@ def text_parts(run: Run, *, exact: bool = False) -> PageParts:
     facts = {
         "kind": "language",
         "name": run.folder.resolve().name,
-        "parameters": sum(each.numel() for each in model.parameters()),
+        "parameters": sum(weight.numel() for weight in model.parameters()),
         "precision": "float32" if exact else "int8",
         "layers": [len(described.stack.layers), len(described.stack.layers)],
         "heads": first.heads,
@@ -94,7 +83,7 @@ def text_parts(run: Run, *, exact: bool = False) -> PageParts:
 
 @torch.inference_mode()
 def _greedy(model: torch.nn.Module, prompt: list[int], banned: list[int], context: int) -> dict[str, Any]:
-    """The most probable tokens after the prompt, by the model's own forward pass."""
+    """The most probable tokens after the prompt, from the model's own forward pass."""
     ids = list(prompt)
     for _ in range(min(CARRIED, context - len(prompt))):
         logits_V = cast(Any, model)(torch.tensor([ids]))[0, -1].float()

@@ -1,4 +1,4 @@
-"""A language model computed from its description alone, by the equations: what the page computes."""
+"""A language model computed from its description alone, as the page does."""
 
 import torch
 import torch.nn.functional as F
@@ -18,11 +18,15 @@ def disagreement(model: torch.nn.Module, described: CausalSpec, vocabulary: int)
     """Return the difference between a model and its description on an example; None: they agree."""
     length = min(53, described.context)
     ids_T = torch.arange(length) * 7919 % vocabulary
-    expected_TV, found_TV = model(ids_T[None])[0].float(), logits(described, ids_T)
-    if not bool(expected_TV.isfinite().all()):
+    return difference(model(ids_T[None])[0].float(), logits(described, ids_T))
+
+
+def difference(expected: Tensor, computed: Tensor) -> str | None:
+    """Return the difference of computed logits from expected ones if it exceeds ``TOLERANCE``."""
+    if not bool(expected.isfinite().all()):
         return "its scores are not finite"
-    spread = float(expected_TV.amax() - expected_TV.amin()) or 1.0
-    worst = float((expected_TV - found_TV).abs().amax()) / spread
+    spread = float(expected.max() - expected.min()) or 1.0
+    worst = float((expected - computed).abs().max()) / spread
     if worst <= TOLERANCE:
         return None
     return (

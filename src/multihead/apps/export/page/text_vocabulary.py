@@ -1,4 +1,4 @@
-"""A language model's tokenizer as the page's script reads it (``scripts/text_tokenizer.js``)."""
+"""A language model's tokenizer in the format of the page's script (``scripts/text_tokenizer.js``)."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ CHARACTERS = {"type": "Split", "pattern": {"Regex": r"[\s\S]"}, "behavior": "Iso
 
 
 def not_expressible(tokenizer: Tokenizer) -> list[str]:
-    """Return what the page's script cannot segment as the tokenizer does; empty if it can all."""
+    """Return the reasons why the page's script would segment differently; empty if there are none."""
     content = tokenizer.content
     if content["normalizer"]:
-        return ["a normaliser, which running text has not"]
+        return ["a normaliser, which running text does not have"]
     if _kind(tokenizer) is None:
         return [f"a vocabulary of kind {content['model']['type']}, not characters or byte-level BPE"]
     if any(content["model"].get(name) for name in ("ignore_merges", "byte_fallback", "end_of_word_suffix")):
@@ -21,9 +21,9 @@ def not_expressible(tokenizer: Tokenizer) -> list[str]:
 
 
 def to_json(tokenizer: Tokenizer) -> dict[str, Any]:
-    """Return what the page's script needs to encode and decode; the tokenizer is expressible."""
+    """Return the data with which the page's script encodes and decodes; the tokenizer is expressible."""
     model = tokenizer.content["model"]
-    found: dict[str, Any] = {
+    content: dict[str, Any] = {
         "kind": _kind(tokenizer),
         "pieces": [tokenizer.piece(number) for number in range(tokenizer.vocab_size)],
         "unknown": tokenizer.unk_id,
@@ -31,10 +31,10 @@ def to_json(tokenizer: Tokenizer) -> dict[str, Any]:
         "symbols": [],
         "first_byte": -1000,
     }
-    if found["kind"] == "bytes":
+    if content["kind"] == "bytes":
         pairs = [tuple(pair) for pair in model["merges"]]
-        found["merges"] = [model["vocab"][part] for pair in pairs for part in pair]
-    return found
+        content["merges"] = [model["vocab"][part] for pair in pairs for part in pair]
+    return content
 
 
 def _kind(tokenizer: Tokenizer) -> str | None:

@@ -14,7 +14,7 @@ ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
 
 
 def not_expressible(described: CausalSpec) -> list[str]:
-    """Return the properties of a model that the page's engine cannot express; empty if it can all."""
+    """Return the properties of a model that the page's engine cannot express; empty if there are none."""
     return list(dict.fromkeys(_faults(described)))
 
 
@@ -43,11 +43,8 @@ def layer_faults(stack: StackSpec) -> Iterator[str]:
         yield "layers mix pre- and post-norm"
     if len({layer.feed_forward.activation for layer in layers}) > 1:
         yield "layers differ in their activation"
-    widths = {
-        (one.heads, one.d_k, one.d_v, *layer.feed_forward.w_1.weight.shape)
-        for layer in layers
-        for one in [layer.self_attention]
-    }
+    specs = [(layer.self_attention, layer.feed_forward.w_1.weight.shape) for layer in layers]
+    widths = {(spec.heads, spec.d_k, spec.d_v, *shape) for spec, shape in specs}
     if len(widths) > 1:
         yield "layers differ in their widths or numbers of heads"
     if not 1 <= len(layers) <= MOST_LAYERS:
@@ -59,7 +56,7 @@ def to_bytes(described: CausalSpec, dtype: torch.dtype) -> bytes:
 
     Args:
         described: the model.
-        dtype: of the matrices: int8, with a scale per row, or float32.
+        dtype: the matrices' type: int8 with a scale per row, or float32.
     """
     file = ModelFile(dtype)
     first, learned = described.stack.layers[0], described.positions.weight

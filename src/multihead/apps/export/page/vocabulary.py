@@ -1,4 +1,4 @@
-"""A tokenizer as the page's script reads it (``scripts/tokenizer.js``), and why another cannot be read."""
+"""A tokenizer in the format of the page's script (``scripts/tokenizer.js``), and refusals."""
 
 import json
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ APOSTROPHE = "(?<="
 
 
 def not_expressible(tokenizer: Tokenizer) -> list[str]:
-    """Return what the page's script cannot segment as the tokenizer does; empty if it can all."""
+    """Return the reasons why the page's script would segment differently; empty if there are none."""
     content, faults = tokenizer.content, []
     kind = NAMES.get(content["model"]["type"])
     if kind is None:
@@ -50,14 +50,14 @@ def _usual_pre_tokenizers(kind: str) -> list[Any]:
     spaces = whitespace_pre_tokenizer()
     scripts = [script_pre_tokenizer(digits, runs=kind != "whole") for digits in (False, True)]
     usual = {"bpe": [spaces], "wordpiece": scripts}.get(kind, [spaces, *scripts])
-    return [_as_json(each, "pre_tokenizer") for each in usual]
+    return [_as_json(rule, "pre_tokenizer") for rule in usual]
 
 
 def to_json(tokenizer: Tokenizer) -> dict[str, Any]:
-    """Return what the page's script needs to encode and decode; the tokenizer is expressible."""
+    """Return the data with which the page's script encodes and decodes; the tokenizer is expressible."""
     content, pieces = tokenizer.content, _pieces(tokenizer.content)
     lowercase, apostrophe = _normalisation(content)
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "kind": NAMES[content["model"]["type"]],
         "lowercase": lowercase,
         "apostrophe": apostrophe,
@@ -70,21 +70,21 @@ def to_json(tokenizer: Tokenizer) -> dict[str, Any]:
         "padding": tokenizer.pad_id,
         "symbols": sorted(tokenizer.symbols.values()),
     }
-    if found["kind"] == "wordpiece":
-        found["most"] = content["model"]["max_input_chars_per_word"]
-    if found["kind"] == "unigram":
-        found["scores"] = [score for _, score in content["model"]["vocab"]]
-    if found["kind"] != "bpe":
-        found["spaced"] = content["pre_tokenizer"]["type"] == "Metaspace"
-        found["runs"] = found["kind"] != "whole"
-        found["split_digits"] = r"\p{N}|" in json.dumps(content["pre_tokenizer"]).replace("\\\\", "\\")
-        return found
+    if facts["kind"] == "wordpiece":
+        facts["most"] = content["model"]["max_input_chars_per_word"]
+    if facts["kind"] == "unigram":
+        facts["scores"] = [score for _, score in content["model"]["vocab"]]
+    if facts["kind"] != "bpe":
+        facts["spaced"] = content["pre_tokenizer"]["type"] == "Metaspace"
+        facts["runs"] = facts["kind"] != "whole"
+        facts["split_digits"] = r"\p{N}|" in json.dumps(content["pre_tokenizer"]).replace("\\\\", "\\")
+        return facts
     merges = [tuple(pair) for pair in content["model"]["merges"]]
     usual = complete_merges([piece for piece in pieces if piece not in _fix(tokenizer)])
     if merges != usual:
         numbers = content["model"]["vocab"]
-        found["merges"] = [numbers[part] for pair in merges for part in pair]
-    return found
+        facts["merges"] = [numbers[part] for pair in merges for part in pair]
+    return facts
 
 
 def _usual_normalizer(content: Mapping[str, Any]) -> Any:
@@ -109,7 +109,7 @@ def _normalisation(content: Mapping[str, Any]) -> tuple[bool, str]:
 
 
 def _steps(rule: Any) -> list[dict[str, Any]]:
-    """The steps of a normaliser, those of nested sequences included."""
+    """The steps of a normaliser, including those of nested sequences."""
     if not rule:
         return []
     if rule["type"] != "Sequence":
@@ -118,7 +118,7 @@ def _steps(rule: Any) -> list[dict[str, Any]]:
 
 
 def _plain(part: Any) -> Any:
-    """Return a rule of a vocabulary with symbols as it is without them; plain text has the same ids."""
+    """Return a rule without the changes that symbols make; plain text has the same ids."""
     text = json.dumps(part).replace('"prepend_scheme": "first"', '"prepend_scheme": "always"')
     return json.loads(text.replace(json.dumps(r" \z"), json.dumps(STRIP)))
 

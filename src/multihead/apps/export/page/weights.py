@@ -29,10 +29,10 @@ def to_bytes(described: EncoderDecoderSpec, dtype: torch.dtype) -> bytes:
 
     Args:
         described: the model.
-        dtype: of the matrices: int8, with a scale per row, or float32.
+        dtype: the matrices' type: int8 with a scale per row, or float32.
     """
     file = ModelFile(dtype)
-    first, own = described.encoder.layers[0], described.decoder.layers[0]
+    first, first_decoder = described.encoder.layers[0], described.decoder.layers[0]
     attention = first.self_attention
     d_ff, d_model = first.feed_forward.w_1.weight.shape
     learned = (described.source_positions.weight, described.target_positions.weight)
@@ -40,7 +40,7 @@ def to_bytes(described: EncoderDecoderSpec, dtype: torch.dtype) -> bytes:
         MAGIC, dtype == torch.int8, attention.heads, d_model, attention.d_k, attention.d_v, d_ff,
         len(described.encoder.layers), len(described.decoder.layers),
         len(described.source.weight), len(described.output.weight),
-        first.residuals[0].kind == "pre", isinstance(own, RecurrentDecoderLayerSpec),
+        first.residuals[0].kind == "pre", isinstance(first_decoder, RecurrentDecoderLayerSpec),
         described.first_input == "zero", POSITIONS.index(described.target_positions.kind),
         *(0 if table is None else len(table) for table in learned),
     ]  # fmt: skip

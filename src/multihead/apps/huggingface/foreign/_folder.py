@@ -26,35 +26,35 @@ class Folder:
 
     @classmethod
     def open(cls, path: Path) -> "Folder":
-        """Open a folder. Raises ``UserError`` where it or its config.json is missing or malformed."""
+        """Open a folder. Raises ``UserError`` if it or its config.json is missing or malformed."""
         if not path.is_dir():
             raise UserError("no such folder", place=str(path), remedy="Name a local folder.")
         return cls(path, read_json(path / CONFIG))
 
     def has(self, name: str) -> bool:
-        """Return True if the folder has this file."""
+        """Return whether the folder has this file."""
         return (self.path / name).is_file()
 
     def json(self, name: str) -> dict[str, Any]:
-        """Return the content of a JSON file. Raises ``UserError`` where it is missing or no JSON object."""
+        """Return the content of a JSON file. Raises ``UserError`` if it is missing or not a JSON object."""
         return read_json(self.path / name)
 
     def refuse(self, fact: str, *, name: str = CONFIG, remedy: str | None = None) -> UserError:
-        """Return the error that one of its files is not supported."""
+        """Return an error about an unsupported file."""
         return UserError(fact, place=str(self.path / name), remedy=remedy)
 
     def require(self, **supported: object) -> None:
-        """Raise ``UserError`` where config.json has another value of a key. A missing key is accepted."""
+        """Raise ``UserError`` if config.json has a different value of a key. A missing key is accepted."""
         for key, value in supported.items():
-            if (found := self.config.get(key, value)) != value:
-                raise self.refuse(f"{key} = {found} is not supported, only {value}")
+            if (actual := self.config.get(key, value)) != value:
+                raise self.refuse(f"{key} = {actual} is not supported, only {value}")
 
-    def activation(self, key: str, default: str, known: Mapping[str, str]) -> str:
+    def activation(self, key: str, default: str, names: Mapping[str, str]) -> str:
         """Return our name of the activation function under a key. Raises ``UserError`` for an unknown one."""
         name = self.config.get(key, default)
-        if name not in known:
-            raise self.refuse(f'{key} "{name}" is not supported; supported are {", ".join(known)}')
-        return known[name]
+        if name not in names:
+            raise self.refuse(f'{key} "{name}" is not supported; supported are {", ".join(names)}')
+        return names[name]
 
     def tokenizer(self) -> Tokenizer:
         """Return the tokenizer in tokenizer.json.

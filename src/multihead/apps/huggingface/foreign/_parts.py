@@ -21,10 +21,10 @@ def layers(theirs: Iterable[str], prefix: str) -> range:
     Raises:
         KeyError: no name has the prefix.
     """
-    found = [name.removeprefix(prefix).partition(".")[0] for name in theirs if name.startswith(prefix)]
-    if not found:
+    numbers = [name.removeprefix(prefix).partition(".")[0] for name in theirs if name.startswith(prefix)]
+    if not numbers:
         raise KeyError(prefix)
-    return range(1 + max(map(int, found)))
+    return range(1 + max(map(int, numbers)))
 
 
 def rename(
@@ -49,7 +49,7 @@ def rename(
 
 
 def or_zeros(theirs: Mapping[str, Tensor], their: str, our: str, shape: tuple[int, int]) -> dict[str, Tensor]:
-    """Return matrix (out, in) and bias of a module by our name; zeros where the module is missing."""
+    """Return matrix (out, in) and bias of a module by our name; zeros if the module is missing."""
     sizes: Iterator[tuple[int, ...]] = iter((shape, shape[:1]))
     return {
         f"{our}.{kind}": theirs.get(f"{their}.{kind}", torch.zeros(size))

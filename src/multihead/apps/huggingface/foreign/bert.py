@@ -49,22 +49,22 @@ def settings(folder: Folder) -> dict[str, object]:
 
 def weights(theirs: Mapping[str, Tensor], folder: Folder) -> dict[str, Tensor]:
     """Return our weights by name; zeros for a missing head or pooler."""
-    given = without(PREFIX, theirs)
-    V, d = given["embeddings.word_embeddings.weight"].shape
+    unprefixed = without(PREFIX, theirs)
+    V, d = unprefixed["embeddings.word_embeddings.weight"].shape
     ours = {
-        "encoder.embedding.weight": given["embeddings.word_embeddings.weight"],
-        "encoder.segments.weight": given["embeddings.token_type_embeddings.weight"],
-        "encoder.positions.weight": given["embeddings.position_embeddings.weight"],
-        "output_bias": given.get(f"{HEAD}bias", torch.zeros(V)),
-        "transform_norm.weight": given.get(f"{HEAD}transform.LayerNorm.weight", torch.ones(d)),
-        "transform_norm.bias": given.get(f"{HEAD}transform.LayerNorm.bias", torch.zeros(d)),
+        "encoder.embedding.weight": unprefixed["embeddings.word_embeddings.weight"],
+        "encoder.segments.weight": unprefixed["embeddings.token_type_embeddings.weight"],
+        "encoder.positions.weight": unprefixed["embeddings.position_embeddings.weight"],
+        "output_bias": unprefixed.get(f"{HEAD}bias", torch.zeros(V)),
+        "transform_norm.weight": unprefixed.get(f"{HEAD}transform.LayerNorm.weight", torch.ones(d)),
+        "transform_norm.bias": unprefixed.get(f"{HEAD}transform.LayerNorm.bias", torch.zeros(d)),
     }
-    ours |= or_zeros(given, "pooler.dense", "encoder.pool", (d, d))
-    ours |= or_zeros(given, f"{HEAD}transform.dense", "transform", (d, d))
-    ours |= or_zeros(given, "cls.seq_relationship", "follows", (2, d))
-    ours |= rename(given, {"encoder.norm": "embeddings.LayerNorm"})
-    for i in layers(given, "encoder.layer."):
-        ours |= rename(given, PARTS, ours=f"encoder.stack.layers.{i}.", theirs_at=f"encoder.layer.{i}.")
+    ours |= or_zeros(unprefixed, "pooler.dense", "encoder.pool", (d, d))
+    ours |= or_zeros(unprefixed, f"{HEAD}transform.dense", "transform", (d, d))
+    ours |= or_zeros(unprefixed, "cls.seq_relationship", "follows", (2, d))
+    ours |= rename(unprefixed, {"encoder.norm": "embeddings.LayerNorm"})
+    for i in layers(unprefixed, "encoder.layer."):
+        ours |= rename(unprefixed, PARTS, ours=f"encoder.stack.layers.{i}.", theirs_at=f"encoder.layer.{i}.")
     return ours
 
 

@@ -41,15 +41,15 @@ def settings(folder: Folder) -> dict[str, object]:
 
 def weights(theirs: Mapping[str, Tensor], folder: Folder) -> dict[str, Tensor]:
     """Return our weights by name. Theirs are (in, out), with query, key and value matrices in one."""
-    given = without("transformer.", theirs)
-    ours = {"embedding.weight": given["wte.weight"], "positions.weight": given["wpe.weight"]}
-    ours |= rename(given, {"stack.norm": "ln_f"})
-    for i in layers(given, "h."):
+    unprefixed = without("transformer.", theirs)
+    ours = {"embedding.weight": unprefixed["wte.weight"], "positions.weight": unprefixed["wpe.weight"]}
+    ours |= rename(unprefixed, {"stack.norm": "ln_f"})
+    for i in layers(unprefixed, "h."):
         here, there = f"stack.layers.{i}.", f"h.{i}."
-        ours |= rename(given, NORMS, ours=here, theirs_at=there)
-        products = rename(given, PRODUCTS, ours=here, theirs_at=there)
+        ours |= rename(unprefixed, NORMS, ours=here, theirs_at=there)
+        products = rename(unprefixed, PRODUCTS, ours=here, theirs_at=there)
         for kind in KINDS:
-            three = given[f"{there}attn.c_attn.{kind}"].chunk(3, dim=-1)
+            three = unprefixed[f"{there}attn.c_attn.{kind}"].chunk(3, dim=-1)
             names = [f"{here}self_attention.{name}.{kind}" for name in ("w_q", "w_k", "w_v")]
             products |= dict(zip(names, three, strict=True))
         ours |= {name: part.T if part.dim() == 2 else part for name, part in products.items()}

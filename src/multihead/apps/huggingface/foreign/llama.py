@@ -1,4 +1,4 @@
-"""Import of Llama, and of models of its shape."""
+"""Import of Llama."""
 
 from collections.abc import Mapping
 
@@ -63,19 +63,22 @@ def _base(folder: Folder) -> object:
 def weights(
     theirs: Mapping[str, Tensor], folder: Folder, parts: Mapping[str, str] = PARTS
 ) -> dict[str, Tensor]:
-    """Return our weights by name; ``parts`` are those of each layer."""
-    given = without("model.", theirs)
-    ours = {"embedding.weight": given["embed_tokens.weight"], "stack.norm.weight": given["norm.weight"]}
+    """Return our weights by name; ``parts`` are the names within a layer."""
+    unprefixed = without("model.", theirs)
+    ours = {
+        "embedding.weight": unprefixed["embed_tokens.weight"],
+        "stack.norm.weight": unprefixed["norm.weight"],
+    }
     if not folder.config.get("tie_word_embeddings", False):
-        ours["head.weight"] = given[HEAD]
-    for i in layers(given, "layers."):
+        ours["head.weight"] = unprefixed[HEAD]
+    for i in layers(unprefixed, "layers."):
         for our, their in parts.items():
-            ours[f"stack.layers.{i}.{our}.weight"] = given[f"layers.{i}.{their}.weight"]
+            ours[f"stack.layers.{i}.{our}.weight"] = unprefixed[f"layers.{i}.{their}.weight"]
     return ours
 
 
 def missing(theirs: Mapping[str, Tensor]) -> str:
-    """Return "": a model without its output layer is refused, unless it is tied to the embedding."""
+    """Return "": an untied model without its output layer is refused."""
     return ""
 
 

@@ -60,11 +60,10 @@ def settings(folder: Folder) -> dict[str, object]:
     )
     if not config.get("scale_embedding", False):
         raise folder.refuse("scale_embedding = False is not supported, only True")
-    for one, other in SAME.items():
-        if config[one] != config[other]:
-            raise folder.refuse(
-                f"{one} = {config[one]} and {other} = {config[other]}, but they must be equal"
-            )
+    for key, twin in SAME.items():
+        if config[key] != config[twin]:
+            fact = f"{key} = {config[key]} and {twin} = {config[twin]}, but they must be equal"
+            raise folder.refuse(fact)
     if config["d_model"] % 2:
         raise folder.refuse(f"d_model = {config['d_model']} must be even")
     generation = folder.json(GENERATION) if folder.has(GENERATION) else config
@@ -129,16 +128,16 @@ def tokenizers(folder: Folder) -> tuple[Tokenizer, ...]:
     if all(map(folder.has, (SOURCE, TARGET, VOCABULARY))):
         numbers = folder.json(VOCABULARY)
         files = [folder.path / name for name in (SOURCE, TARGET)]
-        found = tuple(from_sentencepiece(disk.content(file), numbers, place=str(file)) for file in files)
+        pair = tuple(from_sentencepiece(disk.content(file), numbers, place=str(file)) for file in files)
     elif folder.has(TOKENIZER):
-        found = (folder.tokenizer(),) * 2
+        pair = (folder.tokenizer(),) * 2
     else:
         raise UserError(
             f"there are neither {SOURCE}, {TARGET} and {VOCABULARY} nor a {TOKENIZER}",
             place=str(folder.path),
             remedy="Write them with MarianTokenizer.from_pretrained(DIR).save_pretrained(DIR).",
         )
-    for tokenizer in found:
+    for tokenizer in pair:
         symbols = {
             "pad_token_id": tokenizer.pad_id,
             "eos_token_id": tokenizer.eos_id,
@@ -148,4 +147,4 @@ def tokenizers(folder: Folder) -> tuple[Tokenizer, ...]:
             if folder.config.get(key) != number:
                 fact = f"{key} = {folder.config.get(key)}, but {number} in the tokenizer"
                 raise folder.refuse(fact, remedy="Check that all files belong to one model.")
-    return found
+    return pair

@@ -17,8 +17,8 @@ def settings(folder: Folder) -> dict[str, object]:
         UserError: an unsupported setting.
         KeyError: a size is missing.
     """
-    found = llama.settings(folder)
+    values = llama.settings(folder)
     window = folder.config.get("sliding_window")
     if window is not None:
-        found["model.context"] = min(int(window), int(str(found["model.context"])))
-    return found
+        values["model.context"] = min(int(window), int(str(values["model.context"])))
+    return values

@@ -28,28 +28,28 @@ def settings(folder: Folder) -> dict[str, object]:
 
 
 def weights(theirs: Mapping[str, Tensor], folder: Folder) -> dict[str, Tensor]:
-    """Return our weights by name, from a matrix for each expert, as in files, or all in one, as in memory."""
-    given = without("model.", theirs)
+    """Return our weights by name; theirs have a matrix per expert (in files) or one for all (in memory)."""
+    unprefixed = without("model.", theirs)
     ours = llama.weights(theirs, folder, parts={k: v for k, v in llama.PARTS.items() if "mlp" not in v})
-    for i in layers(given, "layers."):
+    for i in layers(unprefixed, "layers."):
         at = f"stack.layers.{i}.feed_forward"
-        stacked = f"layers.{i}.mlp.gate.weight" in given
+        stacked = f"layers.{i}.mlp.gate.weight" in unprefixed
         block = f"layers.{i}." + ("mlp" if stacked else "block_sparse_moe")
-        ours[f"{at}.router.weight"] = given[f"{block}.gate.weight"]
-        found = _stack(given, block) if stacked else _single(given, block, folder)
-        for number, name, weight in found:
+        ours[f"{at}.router.weight"] = unprefixed[f"{block}.gate.weight"]
+        experts = _stack(unprefixed, block) if stacked else _single(unprefixed, block, folder)
+        for number, name, weight in experts:
             ours[f"{at}.experts.{number}.{name}.weight"] = weight
     return ours
 
 
-def _single(given: Mapping[str, Tensor], block: str, folder: Folder) -> Iterator[tuple[int, str, Tensor]]:
+def _single(weights: Mapping[str, Tensor], block: str, folder: Folder) -> Iterator[tuple[int, str, Tensor]]:
     for number in range(folder.config["num_local_experts"]):
         for our, their in EXPERT.items():
-            yield number, our, given[f"{block}.experts.{number}.{their}.weight"]
+            yield number, our, weights[f"{block}.experts.{number}.{their}.weight"]
 
 
-def _stack(given: Mapping[str, Tensor], block: str) -> Iterator[tuple[int, str, Tensor]]:
-    both, down = given[f"{block}.experts.gate_up_proj"], given[f"{block}.experts.down_proj"]
+def _stack(weights: Mapping[str, Tensor], block: str) -> Iterator[tuple[int, str, Tensor]]:
+    both, down = weights[f"{block}.experts.gate_up_proj"], weights[f"{block}.experts.down_proj"]
     for number, (gate_up, w_2) in enumerate(zip(both, down, strict=True)):
         w_g, w_1 = gate_up.chunk(2)
         yield from ((number, "w_g", w_g), (number, "w_1", w_1), (number, "w_2", w_2))

@@ -83,18 +83,18 @@ def weights(theirs: Mapping[str, Tensor], folder: Folder) -> dict[str, Tensor]:
     The class token's position embedding is added to the token. Their model reads normalised pixels, ours
     pixels from -1 to 1, so mean and standard deviation are folded into the patch projection.
     """
-    given = without("vit.", theirs)
-    table_Pd = given["embeddings.position_embeddings"][0].float()
+    unprefixed = without("vit.", theirs)
+    table_Pd = unprefixed["embeddings.position_embeddings"][0].float()
     d = table_Pd.shape[1]
     ours = {
-        "class_token": given["embeddings.cls_token"][0, 0].float() + table_Pd[0],
+        "class_token": unprefixed["embeddings.cls_token"][0, 0].float() + table_Pd[0],
         "positions.weight": table_Pd[1:],
     }
-    ours |= _patches(given[f"{PATCHES}.weight"], given[f"{PATCHES}.bias"], folder)
-    ours |= rename(given, {"encoder.norm": "layernorm"})
-    ours |= or_zeros(given, CLASSIFIER, "classifier", (len(class_names(folder.config)), d))
-    for i in layers(given, "encoder.layer."):
-        ours |= rename(given, PARTS, ours=f"encoder.layers.{i}.", theirs_at=f"encoder.layer.{i}.")
+    ours |= _patches(unprefixed[f"{PATCHES}.weight"], unprefixed[f"{PATCHES}.bias"], folder)
+    ours |= rename(unprefixed, {"encoder.norm": "layernorm"})
+    ours |= or_zeros(unprefixed, CLASSIFIER, "classifier", (len(class_names(folder.config)), d))
+    for i in layers(unprefixed, "encoder.layer."):
+        ours |= rename(unprefixed, PARTS, ours=f"encoder.layers.{i}.", theirs_at=f"encoder.layer.{i}.")
     return ours
 
 
@@ -127,18 +127,18 @@ def _normalisation(folder: Folder, channels: int) -> tuple[Tensor, Tensor]:
         raise folder.refuse("pixels that are not rescaled to 0 to 1 are not supported", name=PROCESSOR)
     if not config.get("do_normalize", True):
         return torch.zeros(channels, dtype=torch.float64), torch.ones(channels, dtype=torch.float64)
-    found = []
+    statistics = []
     for key in ("image_mean", "image_std"):
         values = config.get(key) or [0.5] * channels
         if len(values) != channels:
             fact = f"{key} has {len(values)} numbers, but the model has {channels} channels"
             raise folder.refuse(fact, name=PROCESSOR)
-        found.append(torch.tensor(values, dtype=torch.float64))
-    return found[0], found[1]
+        statistics.append(torch.tensor(values, dtype=torch.float64))
+    return statistics[0], statistics[1]
 
 
 def _prepared_size(folder: Folder) -> tuple[int | None, int | None] | None:
-    """Return the height and width that the preprocessor resizes pictures to; None where it gives none."""
+    """Return the height and width to which the preprocessor resizes pictures; None if it has none."""
     config = folder.json(PROCESSOR) if folder.has(PROCESSOR) else {}
     size = config.get("crop_size") if config.get("do_center_crop") else config.get("size")
     if isinstance(size, dict):

@@ -7,7 +7,7 @@ from multihead.apps.studies.sweep.plan import Sweep
 from multihead.apps.studies.sweep.running import MemberRow
 
 TEST_METRICS = ("bleu", "perplexity", "chrf", "accuracy", "f1")
-"""Metrics shown for the first test set; for the others only the first of them."""
+"""Metrics shown for the first test set; other test sets show only the first metric."""
 VALID, BY_LENGTH = "valid_", "bleu_lowercase_"
 
 
@@ -24,22 +24,22 @@ class HeadlineScore:
     test: str = ""
 
     def of(self, row: MemberRow) -> float | None:
-        """Return a member's value of this score; None where it has none."""
+        """Return a member's value of this score, or None."""
         numbers = row.result.get(self.test) if self.test else row.result
         value = (numbers or {}).get(self.metric if self.test else f"{VALID}{self.metric}")
         return float(value) if isinstance(value, int | float) else None
 
 
 def scores(rows: Sequence[MemberRow]) -> list[HeadlineScore]:
-    """Return the scores to show: those on test sets, or without test sets those on the validation set."""
+    """Return the scores to show: on the test sets, or else on the validation set."""
     tests = list(dict.fromkeys(name for row in rows for name in _tests(row)))
     if not tests:
         metrics = (key.removeprefix(VALID) for row in rows for key in row.result if key.startswith(VALID))
         return [HeadlineScore(metric) for metric in dict.fromkeys(metrics)]
-    shown = [HeadlineScore(metric, tests[0]) for metric in TEST_METRICS] + [
+    candidates = [HeadlineScore(metric, tests[0]) for metric in TEST_METRICS] + [
         HeadlineScore(TEST_METRICS[0], test) for test in tests[1:]
     ]
-    return [score for score in shown if any(score.of(row) is not None for row in rows)]
+    return [score for score in candidates if any(score.of(row) is not None for row in rows)]
 
 
 def by_length(rows: Sequence[MemberRow]) -> dict[str, HeadlineScore]:

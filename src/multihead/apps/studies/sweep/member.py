@@ -1,7 +1,7 @@
 """One member of a sweep, in its own process: ``python -m multihead.apps.studies.sweep TOML RUN``.
 
 Trains the recipe in the run folder, or resumes it, evaluates it on the recipe's test sets, and writes
-``result.json`` into the run folder. Exit codes are those of the command line.
+``result.json`` into the run folder. Exit codes are the command line's.
 """
 
 import hashlib
@@ -33,18 +33,18 @@ from multihead.workflows.train import train
 RESULT = "result.json"
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 RESERVED = ("recipe", "parameters", "steps", "minutes", "seconds_an_epoch")
-"""Keys of a result that test sets must not use."""
+"""Reserved keys of a result: not names of test sets."""
 LENGTHS = (10, 20, 30)
 """Bounds (source words) of BLEU by length."""
 
 
 def result_of(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:
-    """Return the result of this recipe in a run folder; None where there is none with these settings."""
+    """Return the result of this recipe in a run folder; None without a result of these settings."""
     try:
-        found: Any = parse_json(disk.content(folder / RESULT))
+        result: Any = parse_json(disk.content(folder / RESULT))
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) and found.get("recipe") == _identity(recipe) else None
+    return result if isinstance(result, dict) and result.get("recipe") == _identity(recipe) else None
 
 
 def run_member(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:
@@ -72,8 +72,8 @@ def run_member(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:
     if pictures:
         classifier = PictureClassifier.load(folder, device=recipe.training.device)
         for name, listing in pictures.items():
-            found = classifier.measure(listing)
-            result[name] = {"accuracy": round(100 * found.accuracy, 2), "f1": round(100 * found.f1, 2)}
+            scores = classifier.measure(listing)
+            result[name] = {"accuracy": round(100 * scores.accuracy, 2), "f1": round(100 * scores.f1, 2)}
     run.write_text(RESULT, json.dumps(result, indent=2) + "\n")
     return result
 
@@ -102,8 +102,8 @@ def _files(value: Any, folder: Path) -> Iterator[Path]:
         for key in sorted(value):
             yield from _files(value[key], folder)
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _files(one, folder)
+        for item in value:
+            yield from _files(item, folder)
 
 
 def _numbers(evaluation: Evaluation) -> dict[str, float]:
@@ -118,7 +118,7 @@ def _numbers(evaluation: Evaluation) -> dict[str, float]:
 
 
 class _Observer:
-    """Records model and epoch size. Prints nothing, because metrics.jsonl has all metrics."""
+    """Records model and epoch size; metrics.jsonl has the metrics."""
 
     def __init__(self) -> None:
         self.parameters, self.tokens_per_epoch = 0, 0

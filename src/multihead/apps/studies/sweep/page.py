@@ -48,8 +48,8 @@ def _headlines(sweep: Sweep, rows: Sequence[MemberRow], bars: Bars | None) -> li
     ours = [(title, [_number(score.of(row)) for row in rows]) for score, title in titles.items()]
     against: list[Column] = []
     if bars:
-        drawn = [f"<td>{bars.of(row)}</td>" for row in rows]
-        against = [(_heading(bars.score.metric, f"difference from {sweep.base}"), drawn)]
+        bar_cells = [f"<td>{bars.of(row)}</td>" for row in rows]
+        against = [(_heading(bars.score.metric, f"difference from {sweep.base}"), bar_cells)]
     theirs = [
         (_heading(name, "reference"), [_number(row.member.reference.get(name)) for row in rows])
         for name in dict.fromkeys(name for row in rows for name in row.member.reference)

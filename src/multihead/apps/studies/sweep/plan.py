@@ -61,7 +61,7 @@ class Member:
     Attributes:
         name: name of the member and of its run folder.
         recipe: its complete recipe.
-        changed: the settings that the sweep file gives for it, by dotted key.
+        changed: its settings from the sweep file, by dotted key.
         reference: published results, by metric.
     """
 
@@ -77,7 +77,7 @@ class Plot:
 
     Attributes:
         x: the setting on the horizontal axis, a number for every member.
-        y: the metric on the vertical axis, on the first test set, or without test sets in validation.
+        y: the metric on the vertical axis, on the first test set, else in validation.
         series: the setting that has a line for each of its values; "" for a single line.
         log: whether the horizontal axis is logarithmic.
     """
@@ -97,7 +97,7 @@ class Sweep:
         about: the comment at the top of its file.
         base: the baseline member; "" for none.
         members: the members in the order of the file.
-        plot: the axes of its plot; None: it has no plot.
+        plot: the axes of its plot, if any.
         lengths: lengths of text at which the cost of each kind of attention is measured.
     """
 
@@ -115,8 +115,8 @@ def read_sweep(name_or_path: str, overrides: Mapping[str, object] | None = None,
     Args:
         name_or_path: name of a built-in sweep, or path of a TOML file.
         overrides: settings of all members by dotted key; they take precedence over the file.
-        only: pattern of the names of the members that must have these keys, as of a shell; others, of other
-            models, may lack them and keep their own.
+        only: shell pattern of the names of the members that must have these keys; members of other models may
+            lack them and keep their own settings.
 
     Raises:
         UserError: no such sweep; not TOML; an unknown key; an invalid recipe.
@@ -124,23 +124,23 @@ def read_sweep(name_or_path: str, overrides: Mapping[str, object] | None = None,
     path = _find(name_or_path)
     try:
         text = disk.content(path).decode("utf-8-sig")
-        given = parse_toml(text)
+        content = parse_toml(text)
     except OSError as error:
         raise UserError(f"cannot be read ({error.strerror or error})", place=str(path)) from None
     except ValueError as error:  # not UTF-8, not TOML, too large
         raise UserError(f"cannot be read: {error}", place=str(path)) from None
-    _check_keys(given, SWEEP_KEYS, str(path))
-    members = tuple(_members(given, path, overrides or {}, only))
+    _check_keys(content, SWEEP_KEYS, str(path))
+    members = tuple(_members(content, path, overrides or {}, only))
     names = [member.name for member in members]
     for name, times in Counter(names).items():
         if times > 1:
             raise UserError(f'two members are named "{name}"', place=str(path))
-    base = _string(given, "base", str(path))
+    base = _string(content, "base", str(path))
     if base and base not in names:
         raise UserError(f'base = "{base}", but no member has this name', place=str(path))
-    name = str(given.get("name", path.stem))
-    plot = _plot(given, members, str(path))
-    return Sweep(name, first_comment(text), base, members, plot, _lengths(given, str(path)))
+    name = str(content.get("name", path.stem))
+    plot = _plot(content, members, str(path))
+    return Sweep(name, first_comment(text), base, members, plot, _lengths(content, str(path)))
 
 
 def _find(name: str) -> Path:
@@ -157,15 +157,15 @@ def _find(name: str) -> Path:
 
 
 def _members(
-    given: Mapping[str, Any], path: Path, overrides: Mapping[str, object], only: str
+    content: Mapping[str, Any], path: Path, overrides: Mapping[str, object], only: str
 ) -> Iterator[Member]:
-    for_all = _flat(_table(given, "set", str(path)), f"{path}: [set]")
+    for_all = _flat(_table(content, "set", str(path)), f"{path}: [set]")
     grid: dict[str, list[object]] = {}
-    for key, values in _flat(_table(given, "grid", str(path)), f"{path}: [grid]").items():
+    for key, values in _flat(_table(content, "grid", str(path)), f"{path}: [grid]").items():
         if not isinstance(values, list) or not values:
             raise UserError(f"{key} must be a list of values", place=f"{path}: [grid]")
         grid[key] = values
-    listed = given.get("members", [{}])
+    listed = content.get("members", [{}])
     if not (isinstance(listed, list) and all(isinstance(member, dict) for member in listed)):
         raise UserError("members must be written as [[members]]", place=str(path))
     if not listed:
@@ -177,42 +177,42 @@ def _members(
     for number, member in enumerate(listed, start=1):
         place = f"{path}: member {member.get('name', number)}"
         _check_keys(member, (*MEMBER_KEYS, *SECTION_NAMES), place)
-        own = _flat({key: value for key, value in member.items() if key in SECTION_NAMES}, place)
+        of_member = _flat({key: value for key, value in member.items() if key in SECTION_NAMES}, place)
         for point in product(*grid.values()):
             at = dict(zip(grid, point, strict=True))
-            changed = {**for_all, **own, **at}
+            changed = {**for_all, **of_member, **at}
             if isinstance(kind := changed.get("model.kind"), str):
                 changed["model.kind"] = _model(kind, path, place)
             if typed := sorted(grid.keys() & overrides.keys()):
                 fact = f"the grid already varies {typed[0]}"
                 raise UserError(fact, place=f"--{typed[0]}", remedy="Leave it out, or change the grid.")
             name = _name(_string(member, "name", place), at, place)
-            chosen = _string(member, "recipe", place) or _string(given, "recipe", str(path))
+            recipe_name = _string(member, "recipe", place) or _string(content, "recipe", str(path))
             over = overrides
             try:
-                recipe = _recipe(chosen, name, {**changed, **over}, path)
+                recipe = _recipe(recipe_name, name, {**changed, **over}, path)
             except UserError:
                 if fnmatchcase(name, only):
                     raise
                 over = {}
-                recipe = _recipe(chosen, name, changed, path)
+                recipe = _recipe(recipe_name, name, changed, path)
             yield Member(
                 name,
                 recipe,
                 {
-                    "recipe": chosen,
-                    **{key: over.get(key, value) for key, value in {**own, **at}.items()},
+                    "recipe": recipe_name,
+                    **{key: over.get(key, value) for key, value in {**of_member, **at}.items()},
                 },
                 _reference(member, place),
             )
 
 
-def _plot(given: Mapping[str, Any], members: tuple[Member, ...], path: str) -> Plot | None:
-    """Return the axes of the plot, checked here because they are first used after all training."""
-    if "plot" not in given:
+def _plot(content: Mapping[str, Any], members: tuple[Member, ...], path: str) -> Plot | None:
+    """Return the plot's axes, checked here because they are first used after all training."""
+    if "plot" not in content:
         return None
     place = f"{path}: [plot]"
-    axes = _table(given, "plot", path)
+    axes = _table(content, "plot", path)
     _check_keys(axes, PLOT_KEYS, place)
     x, y, series = (_string(axes, key, place) for key in ("x", "y", "series"))
     if not x or not y:
@@ -238,45 +238,45 @@ def _model(kind: str, path: Path, place: str) -> str:
         raise UserError(f"{error.place}: {error.fact}", place=place, remedy=error.remedy) from None
 
 
-def _string(given: Mapping[str, Any], key: str, place: str) -> str:
-    value = given.get(key, "")
+def _string(table: Mapping[str, Any], key: str, place: str) -> str:
+    value = table.get(key, "")
     if not isinstance(value, str):
         raise UserError(f"{key} must be a string", place=place, remedy=f'Write {key} = "{value}".')
     return value
 
 
-def _table(given: Mapping[str, Any], key: str, place: str) -> Mapping[str, Any]:
-    value = given.get(key, {})
+def _table(table: Mapping[str, Any], key: str, place: str) -> Mapping[str, Any]:
+    value = table.get(key, {})
     if not isinstance(value, dict):
         raise UserError(f"{key} must be a table", place=place, remedy=f"Write [{key}], and keys below it.")
     return value
 
 
-def _lengths(given: Mapping[str, Any], place: str) -> tuple[int, ...]:
+def _lengths(content: Mapping[str, Any], place: str) -> tuple[int, ...]:
     """Return the lengths of [cost]; none without the table."""
-    cost = _table(given, "cost", place)
+    cost = _table(content, "cost", place)
     _check_keys(cost, ("lengths",), f"{place}: [cost]")
-    found = cost.get("lengths", [])
-    if not isinstance(found, list) or any(type(n) is not int or not 1 <= n <= MAX_LENGTH for n in found):
+    lengths = cost.get("lengths", [])
+    if not isinstance(lengths, list) or any(type(n) is not int or not 1 <= n <= MAX_LENGTH for n in lengths):
         fact = f"lengths must be a list of integers from 1 to {MAX_LENGTH:,}"
         raise UserError(fact, place=f"{place}: [cost]", remedy="Write lengths = [256, 512].")
-    return tuple(found)
+    return tuple(lengths)
 
 
 def _reference(member: Mapping[str, Any], place: str) -> Mapping[str, float]:
     """Return published numbers, checked here because they are first used after all training."""
-    found = _table(member, "reference", place)
-    for name, number in found.items():
+    numbers = _table(member, "reference", place)
+    for name, number in numbers.items():
         if isinstance(number, bool) or not isinstance(number, int | float):
             raise UserError(f"reference.{name} must be a number", place=place, remedy="Write it as 25.8.")
-    return found
+    return numbers
 
 
-def _recipe(chosen: str, name: str, overrides: Mapping[str, object], path: Path) -> Recipe[Settings]:
+def _recipe(base: str, name: str, overrides: Mapping[str, object], path: Path) -> Recipe[Settings]:
     place = f"{path}: member {name}"
-    if not chosen:
+    if not base:
         raise UserError("neither the member nor the sweep names a recipe", place=place)
-    file = str(path.parent / chosen) if chosen.endswith(".toml") else chosen
+    file = str(path.parent / base) if base.endswith(".toml") else base
     try:
         recipe = recipes.load(file, {"name": name, **overrides}, own=True)
         refuse_without_effect(overrides, recipe)
@@ -307,9 +307,9 @@ def _flat(sections: Mapping[str, Any], place: str) -> dict[str, object]:
     }
 
 
-def _check_keys(given: Mapping[str, object], known: tuple[str, ...], place: str) -> None:
-    for key in given:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            remedy = f'Did you mean "{near[0]}"?' if near else f"Known keys are {', '.join(known)}."
+def _check_keys(table: Mapping[str, object], allowed: tuple[str, ...], place: str) -> None:
+    for key in table:
+        if key not in allowed:
+            near = difflib.get_close_matches(key, allowed, n=1)
+            remedy = f'Did you mean "{near[0]}"?' if near else f"Known keys are {', '.join(allowed)}."
             raise UserError(f'unknown key "{key}"', place=place, remedy=remedy)

@@ -1,4 +1,4 @@
-"""A sweep as one plot: a score over a setting, a line for each value of another setting."""
+"""Plot of a sweep: a score over a setting, with a line for each value of another setting."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -16,23 +16,23 @@ COLOURS = (BLUE, ORANGE, GREEN, INK, "#cc79a7", "#e69f00", "#56b4e9")
 """Colours of the lines (Okabe and Ito 2008), repeated after the last."""
 
 Lines = dict[str, dict[float, list[float]]]
-"""Scores by series, then by x; several for members that differ in another setting, such as the seed."""
+"""Scores by series, then by x; several if members differ in another setting, such as the seed."""
 
 
 def plotted_lines(plot: Plot, rows: Sequence[MemberRow]) -> tuple[HeadlineScore | None, Lines]:
-    """Return the score that is drawn and its values; (None, {}) while no member has it.
+    """Return the plotted score and its values; (None, {}) while no member has it.
 
     Args:
         plot: the axes.
-        rows: the members; those without a result are left out.
+        rows: the members; members without a result are left out.
     """
-    score = next((each for each in scores(rows) if each.metric == plot.y), None)
-    found: Lines = defaultdict(lambda: defaultdict(list))
+    score = next((candidate for candidate in scores(rows) if candidate.metric == plot.y), None)
+    lines: Lines = defaultdict(lambda: defaultdict(list))
     for row in rows:
         value = None if score is None else score.of(row)
         if value is not None:
-            found[_series(plot, row.member)][float(str(setting(row.member, plot.x)))].append(value)
-    return score, {series: dict(sorted(points.items())) for series, points in found.items()}
+            lines[_series(plot, row.member)][float(str(setting(row.member, plot.x)))].append(value)
+    return score, {series: dict(sorted(points.items())) for series, points in lines.items()}
 
 
 def setting(member: Member, key: str) -> object:
@@ -41,7 +41,7 @@ def setting(member: Member, key: str) -> object:
 
 
 def draw(sweep: Sweep, rows: Sequence[MemberRow], path: Path) -> bool:
-    """Draw the plot that a sweep asks for; return False, and draw nothing, while there is nothing to draw.
+    """Draw a sweep's plot; return False, and draw nothing, while there is nothing to draw.
 
     Points are means over the members with the same x and series, bars their range.
 
@@ -50,14 +50,14 @@ def draw(sweep: Sweep, rows: Sequence[MemberRow], path: Path) -> bool:
     """
     if sweep.plot is None:
         return False
-    score, found = plotted_lines(sweep.plot, rows)
-    if score is None or not found:
+    score, lines = plotted_lines(sweep.plot, rows)
+    if score is None or not lines:
         return False
-    xs = sorted({x for points in found.values() for x in points})
+    xs = sorted({x for points in lines.values() for x in points})
     with figures.style():
         figure = Figure(figsize=(5.6, 3.6), facecolor="white", layout="constrained")
         axes = figure.add_subplot()
-        for number, (series, points) in enumerate(found.items()):
+        for number, (series, points) in enumerate(lines.items()):
             means = [sum(values) / len(values) for values in points.values()]
             below = [mean - min(values) for mean, values in zip(means, points.values(), strict=True)]
             above = [max(values) - mean for mean, values in zip(means, points.values(), strict=True)]

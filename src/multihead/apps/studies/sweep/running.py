@@ -59,7 +59,7 @@ def run_sweep(
     part: tuple[int, int] = (1, 1),
     only: str = "*",
 ) -> list[MemberRow]:
-    """Train and evaluate all members that are not done, resuming interrupted ones; return their rows.
+    """Train and evaluate all unfinished members, resuming interrupted ones; return the rows of all.
 
     A failed member does not stop the others, and the same call tries it again. SIGINT and SIGTERM stop all
     members after their current update.
@@ -68,13 +68,13 @@ def run_sweep(
         sweep: the sweep.
         folder: folder for the members' run folders, recipes and logs.
         observer: receives progress events.
-        jobs: number of members that run at the same time; they share the cores.
-        part: i and n of the members to run, every n-th from the i-th on; the others are only read.
-        only: pattern of the names of the members to run, as of a shell.
+        jobs: number of concurrent members; they share the cores.
+        part: (i, n) runs every n-th member from the i-th on, and only reads the others.
+        only: shell pattern of the names of the members to run.
     """
     rows = {member.name: _before(member, folder) for member in sweep.members}
-    own = part_of(members_named(sweep, only), *part)
-    waiting = deque(member for member in own if rows[member.name].state == "waiting")
+    members = part_of(members_named(sweep, only), *part)
+    waiting = deque(member for member in members if rows[member.name].state == "waiting")
     running: dict[str, subprocess.Popen[bytes]] = {}
     files.make_folder(folder)
     with interruptible() as interrupt:
@@ -100,11 +100,11 @@ def run_sweep(
             for process in running.values():
                 process.kill()
     # Other parts may have ended meanwhile.
-    return [row if row.member in own else _before(row.member, folder) for row in rows.values()]
+    return [row if row.member in members else _before(row.member, folder) for row in rows.values()]
 
 
 def members_named(sweep: Sweep, pattern: str) -> list[Member]:
-    """Return the members whose names match a pattern, as of a shell."""
+    """Return the members whose names match a shell pattern."""
     return [member for member in sweep.members if fnmatchcase(member.name, pattern)]
 
 
@@ -122,7 +122,7 @@ def _start(member: Member, folder: Path, jobs: int) -> "subprocess.Popen[bytes]"
     files.write_text(file, recipes.to_toml(recipe))
     command = [sys.executable, "-m", "multihead.apps.studies.sweep", str(file), str(folder / member.name)]
     with _log(member, folder).open("wb") as log:
-        # In a new session, so that Ctrl-C reaches it only through us.
+        # In a new session, so that Ctrl-C reaches it only through this process.
         return subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

@@ -15,7 +15,7 @@ REFERENCE = "reference "
 
 
 def cells(rows: Sequence[MemberRow]) -> list[Cells]:
-    """Return the lines of the table. Every line has every column; "" where it has no value."""
+    """Return the lines of the table. Every line has every column, "" without a value."""
     lines = [_cells(row) for row in rows]
     columns = _columns(lines)
     return [{column: line.get(column, "") for column in columns} for line in lines]
@@ -69,7 +69,7 @@ def to_csv(rows: Sequence[MemberRow]) -> str:
 
 
 def agreement(sweep: Sweep, rows: Sequence[MemberRow]) -> list[str]:
-    """Return a sentence for each reference metric on how many members change it in the same direction.
+    """Return a sentence per reference metric: how many members change it in the reference's direction.
 
     Changes are relative to the base, ours on the first test set. Members without a change in the reference
     are left out.
@@ -98,6 +98,6 @@ def _agreement(score: str, base: MemberRow, rows: Sequence[MemberRow]) -> str:
 def _ours(score: str, row: MemberRow) -> float | None:
     for value in row.result.values():
         if isinstance(value, Mapping):
-            found: float | None = value.get(score)
-            return found
+            number: float | None = value.get(score)
+            return number
     return None
