@@ -11,7 +11,7 @@ The command line (``multihead --help``) offers the same and more. PyTorch is imp
 from typing import TYPE_CHECKING, Any
 
 from multihead.system.cores import wait_briefly
-from multihead.system.imports import without_collection
+from multihead.system.imports import optional_packages, without_collection
 
 if TYPE_CHECKING:
     from multihead.workflows.corpus_training import train
@@ -37,7 +37,7 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         import importlib  # noqa: PLC0415 (slow to import)
 
-        with without_collection():
+        with optional_packages(f"`multihead.{name}`"), without_collection():
             return getattr(importlib.import_module(f"multihead.workflows.{_MODULES[name]}"), name)
     if name == "__version__":
         import importlib.metadata  # noqa: PLC0415 (slow to import)

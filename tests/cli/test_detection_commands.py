@@ -214,7 +214,9 @@ def test_the_attention_of_every_query_is_recorded(folder: Path) -> None:
     assert seen.weights_LHQrc.shape == (2, 2, 5, 4, 6)  # 60 x 40 pixels on 48 x 48
     assert seen.weights_LHQrc.sum(axis=(3, 4)).max() <= 1.0001
     maps = seen.maps(0.0)
-    assert [one.detection.score for one in maps] == sorted((one.detection.score for one in maps), reverse=True)
+    assert [one.detection.score for one in maps] == sorted(
+        (one.detection.score for one in maps), reverse=True
+    )
     single = seen.maps(0.0, layer=1, head=2)
     assert (single[0].weights_rc == seen.weights_LHQrc[0, 1, single[0].query]).all()
     largest = seen.maps(0.0, largest=True)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multihead.errors import UserError
-from multihead.inspect import draw_curves, sparkline, terminal_curves
-from multihead.inspect.curves import PANELS, points
+from multihead.inspect.curves import PANELS, draw_curves, points
+from multihead.inspect.sparklines import sparkline, terminal_curves
 
 TRAINING, VALIDATION = PANELS[0].lines
 BLEU = PANELS[1].lines[0]

@@ -29,7 +29,7 @@ class Format:
     takes: tuple[str, ...] = ("text",)
     """Further arguments of the class, in order: "data" or "text", the file's content, and arguments of
     ``open_document``. A reader without content reads the file itself."""
-    decoder: str = "reading:decoded"
+    decoder: str = "reading:decode"
     """Function that decodes the text, "module:function"."""
     largest: int = MAX_BYTES
     """Size limit of a file in bytes."""
