@@ -95,12 +95,12 @@ def shared_tests(
     notes = []
     for folder in folders[1:]:
         try:
-            own = test_sets(_recipe(folder, given).data)
+            tests = test_sets(_recipe(folder, given).data)
         except UserError as error:
             notes.append(f"{folder}: {error} It is evaluated on the test sets of {folders[0]}.")
             continue
-        if [(t.sources, t.references) for t in own] != [(t.sources, t.references) for t in shared]:
-            names = ", ".join(test.name for test in own)
+        if [(t.sources, t.references) for t in tests] != [(t.sources, t.references) for t in shared]:
+            names = ", ".join(test.name for test in tests)
             notes.append(
                 f"{folder}: its recipe has other test sets ({names}). "
                 f"It is evaluated on those of {folders[0]}."
@@ -156,7 +156,7 @@ def compare_runs(
     Raises:
         UserError: see ``evaluate`` and ``Translator.load``.
     """
-    found: list[list[Evaluation]] = []
+    evaluations: list[list[Evaluation]] = []
     runs: list[RunFacts] = []
     languages: list[tuple[str, str]] = []
     notes = list(notes)
@@ -165,9 +165,9 @@ def compare_runs(
         size = sum(parameter.numel() for parameter in translator.models[0].parameters())
         runs.append(facts(Run.open(folder), folder, size))
         languages.append((recipe.data.source_language, recipe.data.target_language))
-        found.append([_evaluate(translator, test, recipe.search, folder, progress) for test in tests])
-    notes += _cautions(folders, languages, found)
-    on_tests = [_on_test(test, [each[number] for each in found]) for number, test in enumerate(tests)]
+        evaluations.append([_evaluate(translator, test, recipe.search, folder, progress) for test in tests])
+    notes += _cautions(folders, languages, evaluations)
+    on_tests = [_on_test(test, [row[number] for row in evaluations]) for number, test in enumerate(tests)]
     return RunComparison(
         runs, _with_alignments(folders, on_tests, [test.way for test in tests], device), notes
     )
@@ -186,45 +186,40 @@ def _evaluate(
 
 
 def _cautions(
-    folders: Sequence[str], languages: Sequence[tuple[str, str]], found: Sequence[Sequence[Evaluation]]
+    folders: Sequence[str], languages: Sequence[tuple[str, str]], by_run: Sequence[Sequence[Evaluation]]
 ) -> list[str]:
-    """Return cautions: different languages, test sentences in the training data, lines not translated."""
+    """Warn about different languages, test sentences in the training data, and untranslated lines."""
     cautions = [
         f"The scores are not comparable: {folder} translates from {pair[0]} to {pair[1]}, {folders[0]} from "
         f"{languages[0][0]} to {languages[0][1]}."
         for folder, pair in zip(folders, languages, strict=True)
         if all(pair) and all(languages[0]) and pair != languages[0]
     ]
-    for folder, evaluations in zip(folders, found, strict=True):
-        for one in evaluations:
-            if one.contaminated:
-                name = one.test_set.name
-                cautions.append(
-                    f"{folder} was trained on {one.contaminated:,} of the {len(one.outputs):,} sentences of "
-                    f"{name}."
-                )
-            if one.notes:
-                cautions.append(
-                    f"{folder}: {len(one.notes):,} lines were cut or not translated ({one.notes[0]})."
-                )
+    for folder, evaluations in zip(folders, by_run, strict=True):
+        for evaluation in evaluations:
+            if evaluation.contaminated:
+                share = f"{evaluation.contaminated:,} of the {len(evaluation.outputs):,} sentences"
+                cautions.append(f"{folder} was trained on {share} of {evaluation.test_set.name}.")
+            if notes := evaluation.notes:
+                cautions.append(f"{folder}: {len(notes):,} lines were cut or not translated ({notes[0]}).")
     return cautions
 
 
 def _on_test(test: TestSet, evaluations: Sequence[Evaluation]) -> TestSetResults:
-    outputs = [one.outputs for one in evaluations]
+    outputs = [evaluation.outputs for evaluation in evaluations]
     cased = against_first(outputs, test.references)
     lowercase = against_first(outputs, test.references, lowercase=True)
     limits = bounds(test.sources)
     measured = [
         RunScores(
-            perplexity=one.perplexity,
-            perplexity_character=one.perplexity_character,
+            perplexity=evaluation.perplexity,
+            perplexity_character=evaluation.perplexity_character,
             cased=cased[i],
             lowercase=lowercase[i],
-            by_length=by_length(test.sources, one.outputs, test.references, bounds=limits),
-            sentences_per_second=one.sentences_per_second,
+            by_length=by_length(test.sources, evaluation.outputs, test.references, bounds=limits),
+            sentences_per_second=evaluation.sentences_per_second,
         )
-        for i, one in enumerate(evaluations)
+        for i, evaluation in enumerate(evaluations)
     ]
     examples = _examples(test, outputs)
     return TestSetResults(
@@ -241,18 +236,18 @@ def bounds(sources: Sequence[str]) -> tuple[int, ...]:
 
 
 def _examples(test: TestSet, outputs: Sequence[Sequence[str]]) -> list[TranslatedExample]:
-    chrf = [sentence_chrf(one, test.references) for one in outputs]
+    chrf = [sentence_chrf(texts, test.references) for texts in outputs]
     examples = [
-        TranslatedExample(i + 1, source, reference, [one[i] for one in outputs], [one[i] for one in chrf])
+        TranslatedExample(i + 1, source, reference, [texts[i] for texts in outputs], [row[i] for row in chrf])
         for i, (source, reference) in enumerate(zip(test.sources, test.references, strict=True))
     ]
-    return sorted(examples, key=lambda one: -one.spread)
+    return sorted(examples, key=lambda example: -example.spread)
 
 
 def _to_align(examples: Sequence[TranslatedExample]) -> list[TranslatedExample]:
     """Return a few examples of medium length on which the runs differ most."""
-    short = [one for one in examples if 1 <= len(one.source.split()) <= MAX_ALIGNED_WORDS]
-    medium = [one for one in short if len(one.source.split()) >= 5 and all(one.outputs)]
+    short = [example for example in examples if 1 <= len(example.source.split()) <= MAX_ALIGNED_WORDS]
+    medium = [example for example in short if len(example.source.split()) >= 5 and all(example.outputs)]
     return (medium or short)[:MAX_ALIGNED]
 
 
@@ -266,22 +261,27 @@ def _with_alignments(
             test.pairs,
             test.runs,
             test.examples,
-            [_align([direct(each, way) for each in translators], one) for one in test.aligned],
+            [
+                _align([direct(translator, way) for translator in translators], example)
+                for example in test.aligned
+            ],
         )
         for test, way in zip(tests, ways, strict=True)
     ]
 
 
-def _align(translators: Sequence[Translator], one: TranslatedExample) -> TranslatedExample:
+def _align(translators: Sequence[Translator], example: TranslatedExample) -> TranslatedExample:
     maps = [
-        alignment(translator, one.source, output)
-        for translator, output in zip(translators, one.outputs, strict=True)
+        alignment(translator, example.source, output)
+        for translator, output in zip(translators, example.outputs, strict=True)
     ]
-    return TranslatedExample(one.number, one.source, one.reference, one.outputs, one.chrf, maps)
+    return TranslatedExample(
+        example.number, example.source, example.reference, example.outputs, example.chrf, maps
+    )
 
 
 def alignment(translator: Translator, source: str, output: str, *, words: bool = True) -> Alignment | None:
-    """Return the alignment of an output by attention, by words or by pieces; None for a model without."""
+    """Return the attention alignment of an output, of words or of pieces; None if the model has none."""
     try:
         return inspect_sentence(translator, source, output, words=words)
     except UserError:

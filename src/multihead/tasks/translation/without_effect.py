@@ -35,7 +35,7 @@ def refuse_keys(given: Collection[str], keys: Iterable[str], reason: str) -> Non
         UserError: one of the keys is given.
     """
     for key in keys:
-        if typed := next((one for one in given if one == key or one.startswith(f"{key}.")), None):
+        if typed := next((name for name in given if name == key or name.startswith(f"{key}.")), None):
             raise without_effect(f"--{typed}", reason)
 
 
@@ -80,12 +80,12 @@ class _Rule(NamedTuple):
 
 
 def _other(section: str, key: str, *values: object) -> Callable[[Any], bool]:
-    """Return a condition: the recipe has the setting, with a value other than these."""
+    """Return a condition: the recipe has the setting, and its value is not one of these."""
     missing = object()
 
     def holds(recipe: Recipe[Settings]) -> bool:
-        found = getattr(recipe.section(section), key, missing)
-        return found is not missing and found not in values
+        value = getattr(recipe.section(section), key, missing)
+        return value is not missing and value not in values
 
     return holds
 
@@ -102,8 +102,8 @@ def _read_from_files(recipe: Recipe[Settings]) -> bool:
 
 def _validates_on_files(recipe: Recipe[Settings]) -> bool:
     names = ("valid_source", "valid_files", "valid")
-    drawn = getattr(recipe.data, "generate", "")
-    return not drawn and any(getattr(recipe.data, name, ()) for name in names)
+    generated = getattr(recipe.data, "generate", "")
+    return not generated and any(getattr(recipe.data, name, ()) for name in names)
 
 
 def _of_one_corpus(recipe: Recipe[Settings]) -> bool:

@@ -1,4 +1,4 @@
-"""Alignment of the words of a translation to those of its sentence, by attention or by position."""
+"""Alignment of a translation's words to its source's words, by attention or position."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -28,20 +28,20 @@ class Weights(NamedTuple):
 
 
 def zones(text: str, line: SearchedLine) -> list[Span]:
-    """Return the places of a line's placeholders in its translation: no tag goes inside one."""
+    """Return the places of a line's placeholders in its translation, which tags must not split."""
     spans = [span for _, span in line.table.entries] + list(line.table.left)
-    found: list[Span] = []
+    places: list[Span] = []
     ends: dict[str, int] = {}
     for span in spans:
         place = text.find(span.text, ends.get(span.text, 0))
         if place >= 0:
             ends[span.text] = place + len(span.text)
-            found.append(Span(place, place + len(span.text)))
-    return sorted(found)
+            places.append(Span(place, place + len(span.text)))
+    return sorted(places)
 
 
 def proportional(sentence: str, text: str) -> Weights:
-    """Return weights by position alone: a word attends to what is as far from the start as itself."""
+    """Return weights by position alone: words attend to words at the same relative position."""
     rows, columns = _words(text), _words(sentence)
     if not rows or not columns:
         return Weights(np.zeros((len(rows), len(columns))), rows, columns)
@@ -55,11 +55,11 @@ def proportional(sentence: str, text: str) -> Weights:
 
 
 def _words(text: str) -> list[Span]:
-    return [Span(*found.span()) for found in WORD.finditer(text)]
+    return [Span(*match.span()) for match in WORD.finditer(text)]
 
 
 def as_wholes(sentence: str, text: str) -> Weights:
-    """Return weights for a sentence or a translation without words: both count as one word."""
+    """Return weights if a sentence or its translation has no words: each counts as one word."""
     return Weights(np.ones((1, 1)), [Span(0, len(text))], [Span(0, len(sentence))])
 
 
