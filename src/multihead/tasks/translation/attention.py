@@ -21,15 +21,14 @@ from multihead.tasks.translation.lines import Translator
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A sentence, its translation, and the attention recorded on the way.
+    """A sentence, its translation, and the recorded attention.
 
     Attributes:
         text: the source sentence.
         output: the translation.
         source: source tokens with the end symbol: the keys of encoder self- and cross-attention.
-        read: target tokens as the decoder reads them, from the begin symbol: the keys of decoder
-            self-attention.
-        target: target tokens as the decoder predicts them, to the end symbol: its queries.
+        read: decoder input, from the begin symbol: the keys of decoder self-attention.
+        target: decoder output, to the end symbol: the queries of the decoder.
         records: the attention of each layer, special symbols included, with queries, keys and values.
     """
 
@@ -95,7 +94,7 @@ def record_output(translator: Translator, text: str, ids: Sequence[int], output:
 
 
 def pair(translator: Translator, text: str, ids: Sequence[int]) -> PairBatch:
-    """Return a sentence and an output's subwords as a batch of one."""
+    """Return a batch of one pair: a sentence and an output's subwords."""
     source, target = translator.source_tokenizer.encode(text), translator.target_tokenizer
     return collate([source], [list(ids)], pad_id=target.pad_id, bos_id=target.bos_id, eos_id=target.eos_id)
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,18 +36,18 @@ from multihead.tasks.translation.evaluate import (
 from multihead.tasks.translation.lines import Translator
 
 MAX_EXAMPLES, MAX_ALIGNED = 100, 3
-"""Sentences on the page, and sentences among them with alignments."""
+"""Most sentences on the page, and most with alignments."""
 MAX_ALIGNED_WORDS = 16
 """Source words up to which alignments fit side by side."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparableRuns:
-    """The runs that can be compared, and the reasons why others cannot.
+    """The comparable runs, and the reasons for omitting others.
 
     Attributes:
         folders: run folders of trained translators, in the given order.
-        notes: one sentence for each run that was left out.
+        notes: one sentence per omitted run.
     """
 
     folders: tuple[str, ...]
@@ -86,7 +86,7 @@ def comparable_runs(folders: Sequence[str]) -> ComparableRuns:
 def shared_tests(
     folders: Sequence[str], given: Mapping[str, str] | None = None
 ) -> tuple[list[TestSet], list[str]]:
-    """Return the test sets of the first run's recipe, and notes on runs that have other test sets.
+    """Return the test sets of the first run's recipe, and notes on runs with other test sets.
 
     Raises:
         UserError: the first run's recipe names no test sets, or their files are missing.
@@ -114,7 +114,7 @@ def requested_tests(
     target: str | Path | None,
     given: Mapping[str, str] | None = None,
 ) -> tuple[list[TestSet], list[str]]:
-    """Return the test set in the given files, else those of the first run; and notes on them.
+    """Return the test set in the given files, or the first run's test sets; and notes on other runs.
 
     Args:
         folders: run folders of trained translators.
@@ -149,7 +149,7 @@ def compare_runs(
         folders: run folders of trained translators, see :func:`comparable_runs`; the first is the baseline.
         tests: test sets for all runs.
         given: recipe overrides for all runs (``{"search.beam_size": "4"}``).
-        notes: notes to show on the page.
+        notes: notes for the page.
         device: device to translate on.
         progress: called with the progress.
 
@@ -256,28 +256,19 @@ def _with_alignments(
 ) -> list[TestSetResults]:
     translators = [Translator.load(folder, device=device) for folder in folders]
     return [
-        TestSetResults(
-            test.name,
-            test.pairs,
-            test.runs,
-            test.examples,
-            [
-                _align([direct(translator, way) for translator in translators], example)
-                for example in test.aligned
-            ],
-        )
+        replace(test, aligned=[_align(translators, way, example) for example in test.aligned])
         for test, way in zip(tests, ways, strict=True)
     ]
 
 
-def _align(translators: Sequence[Translator], example: TranslatedExample) -> TranslatedExample:
+def _align(
+    translators: Sequence[Translator], way: Way | None, example: TranslatedExample
+) -> TranslatedExample:
     maps = [
-        alignment(translator, example.source, output)
+        alignment(direct(translator, way), example.source, output)
         for translator, output in zip(translators, example.outputs, strict=True)
     ]
-    return TranslatedExample(
-        example.number, example.source, example.reference, example.outputs, example.chrf, maps
-    )
+    return replace(example, alignments=maps)
 
 
 def alignment(translator: Translator, source: str, output: str, *, words: bool = True) -> Alignment | None:

@@ -152,7 +152,7 @@ def _added_lines(prepared: PreparedCorpus) -> Iterator[str]:
         yield f"{added.kind}: {added.report}"
         yield f"  {len(added.train):,} trained on: {count:,} an epoch, each {times:.2f} times"
         if added.held_out:
-            yield f"  {len(added.held_out):,} held out to measure what they teach"
+            yield f"  {len(added.held_out):,} held out to measure their effect"
 
 
 def _sizes(prepared: PreparedCorpus) -> dict[str, str]:

@@ -305,9 +305,9 @@ def evaluate(
     )
 
 
-def compare(one: Evaluation, other: Evaluation, *, lowercase: bool = False) -> Mapping[str, Comparison]:
+def compare(first: Evaluation, second: Evaluation, *, lowercase: bool = False) -> Mapping[str, Comparison]:
     """Test the difference of two systems' BLEU and chrF for significance (paired bootstrap)."""
-    return paired_bootstrap(one.outputs, other.outputs, one.test_set.references, lowercase=lowercase)
+    return paired_bootstrap(first.outputs, second.outputs, first.test_set.references, lowercase=lowercase)
 
 
 def _contaminated(run: Run, sources: Sequence[str]) -> int | None:

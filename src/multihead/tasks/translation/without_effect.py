@@ -1,6 +1,6 @@
-"""Errors for given settings that have no effect.
+"""Errors for given settings without effect.
 
-Settings in a recipe *file* are never refused: a file may keep settings for its other variants.
+Settings in a recipe *file* are never refused: the file may keep them for other variants.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -29,7 +29,7 @@ def refuse_keys(given: Collection[str], keys: Iterable[str], reason: str) -> Non
     Args:
         given: the given dotted keys.
         keys: the keys without effect.
-        reason: the reason.
+        reason: why they have none.
 
     Raises:
         UserError: one of the keys is given.
@@ -42,7 +42,7 @@ def refuse_keys(given: Collection[str], keys: Iterable[str], reason: str) -> Non
 def refuse_other_methods(
     given: Collection[str], method: str, *, methods: Sequence[str] = ("beam", "sample")
 ) -> None:
-    """Refuse given keys of [search] that the search method does not use.
+    """Refuse given keys of [search] that the search method ignores.
 
     Args:
         given: the given dotted keys.
@@ -59,7 +59,7 @@ def refuse_other_methods(
 
 
 def refuse_fields(given: Collection[str], data: DataSettings, sources: Sequence[str]) -> None:
-    """Refuse column names for plain text files, each of which holds one side.
+    """Refuse column names for plain text files, which hold one side each.
 
     Raises:
         UserError: one of the keys is given.
@@ -124,7 +124,7 @@ _RULES = (
     _Rule(
         tuple(f"tokenizer.{key}" for key in ("kind", *_OF_A_TOKENIZER)),
         _read_from_files,
-        "where the tokenizer is read from tokenizer.file",
+        "if the tokenizer is read from tokenizer.file",
     ),
     _Rule(
         ("tokenizer.min_frequency", "tokenizer.split_digits"),
@@ -134,7 +134,7 @@ _RULES = (
     _Rule(
         ("data.valid_fraction", "data.seed"),
         _validates_on_files,
-        "where validation files are named: nothing is held out",
+        "if validation files are named: nothing is held out",
     ),
     _Rule(
         ("data.both_directions", "data.temperature"),
@@ -198,11 +198,7 @@ _RULES = (
 
 
 def refuse_without_effect(given: Collection[str], recipe: Recipe[Settings]) -> None:
-    """Refuse given training settings that have no effect together with the recipe's other settings.
-
-    Args:
-        given: the given dotted keys.
-        recipe: the recipe.
+    """Refuse given dotted keys of training settings without effect in this recipe.
 
     Raises:
         UserError: one of them has no effect.

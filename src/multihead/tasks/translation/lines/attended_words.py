@@ -8,7 +8,7 @@ import numpy as np
 from multihead.inspect.maps import AlignmentHead, align, sentence
 from multihead.inspect.maps.records import Attended
 from multihead.tasks.translation.texts.protected_line import SearchedLine
-from multihead.tasks.translation.texts.tag_alignment import Floats, Weights
+from multihead.tasks.translation.texts.tag_alignment import Floats, Weights, locate
 from multihead.tasks.translation.texts.text_layout import Span
 from multihead.text import symbols
 from multihead.text.lexicon import Lexicon
@@ -109,23 +109,15 @@ def _mark(text: str, line: SearchedLine) -> str:
     """Return a finished translation with the symbols that the model reads and writes."""
     if not line.symbols:
         return text
+    entries = line.table.entries
+    places = zip(locate(text, [entry.span.text for entry in entries]), entries, strict=True)
+    symbols_at = sorted((place.start, entry.symbol, place.end) for place, entry in places if place)
     parts, end = [], 0
-    for start, entry in sorted(_find(text, line)):
+    for start, symbol, stop in symbols_at:
         if start >= end:
-            parts += [symbols.escape(text[end:start]), entry[0]]
-            end = start + len(entry[1])
+            parts += [symbols.escape(text[end:start]), symbol]
+            end = stop
     return "".join([*parts, symbols.escape(text[end:])])
-
-
-def _find(text: str, line: SearchedLine) -> list[tuple[int, tuple[str, str]]]:
-    places: list[tuple[int, tuple[str, str]]] = []
-    ends: dict[str, int] = {}
-    for symbol, span in line.table.entries:
-        place = text.find(span.text, ends.get(span.text, 0))
-        if place >= 0:
-            ends[span.text] = place + len(span.text)
-            places.append((place, (symbol, span.text)))
-    return places
 
 
 def _spans(text: str, words: Sequence[str]) -> list[Span]:

@@ -50,12 +50,14 @@ def needs_pytorch(*folders: str | Path, device: str = "auto") -> UserError:
         reason, mended = "an ensemble", ""
     elif not native_library.level():
         reason = "multihead was installed without its native part"
-        mended = "install it again where there is a C++ compiler, or"
+        mended = "install it again with a C++ compiler, or"
     elif not (device == "cpu" or _is_cpu(device)):
         reason, mended = f"the device is {device}", "give --device cpu, or"
     else:
         reason = f"it has no {NAME} that fits its files and this version"
-        mended = "run `multihead doctor RUN` where PyTorch is, which writes it if the run allows, or"
+        mended = (
+            "run `multihead doctor RUN` where PyTorch is installed, which writes it if the run allows, or"
+        )
     remedy = f"{mended} {install_command('torch')}".strip()
     return UserError(
         f"this run needs PyTorch, which is not installed: {reason}",

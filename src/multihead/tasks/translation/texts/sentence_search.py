@@ -125,7 +125,7 @@ class SentenceSearch:
 
     def _choose(self, line: SearchedLine, source: Sequence[int], translation: Translation) -> _Outcome:
         """Return the first complete hypothesis without a loop, else the first of all."""
-        outputs = [self._received(line, source, output) for output in translation.hypotheses]
+        outputs = [self._outcome(line, source, output) for output in translation.hypotheses]
         if not outputs:
             lost = line.receive("", self._glossary, self._language)
             return _Outcome(lost._replace(text=line.unit.text), -float("inf"), note=translation.note)
@@ -135,7 +135,7 @@ class SentenceSearch:
         alternatives = tuple(text for text in texts if text != best.carried.text)
         return replace(best, note=translation.note, alternatives=alternatives)
 
-    def _received(self, line: SearchedLine, source: Sequence[int], output: Output) -> _Outcome:
+    def _outcome(self, line: SearchedLine, source: Sequence[int], output: Output) -> _Outcome:
         carried = line.receive(output.text, self._glossary, self._language)
         mean = output.log_probability / (len(output.tokens) + 1)
         unknown = self.translator.source_tokenizer.unk_id

@@ -30,14 +30,19 @@ class Weights(NamedTuple):
 def zones(text: str, line: SearchedLine) -> list[Span]:
     """Return the places of a line's placeholders in its translation, which tags must not split."""
     spans = [span for _, span in line.table.entries] + list(line.table.left)
-    places: list[Span] = []
+    return sorted(place for place in locate(text, [span.text for span in spans]) if place)
+
+
+def locate(text: str, parts: Sequence[str]) -> list[Span | None]:
+    """Return the place of each part in a text; equal parts have successive places; None: it is missing."""
+    places: list[Span | None] = []
     ends: dict[str, int] = {}
-    for span in spans:
-        place = text.find(span.text, ends.get(span.text, 0))
-        if place >= 0:
-            ends[span.text] = place + len(span.text)
-            places.append(Span(place, place + len(span.text)))
-    return sorted(places)
+    for part in parts:
+        start = text.find(part, ends.get(part, 0))
+        if start >= 0:
+            ends[part] = start + len(part)
+        places.append(Span(start, start + len(part)) if start >= 0 else None)
+    return places
 
 
 def proportional(sentence: str, text: str) -> Weights:
