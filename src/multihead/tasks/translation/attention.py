@@ -21,16 +21,15 @@ from multihead.tasks.translation.lines import Translator
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A sentence, its translation, and the attention recorded on the way.
+    """A sentence, its translation, and the recorded attention.
 
     Attributes:
         text: the source sentence.
         output: the translation.
         source: source tokens with the end symbol: the keys of encoder self- and cross-attention.
-        read: target tokens as the decoder reads them, from the begin symbol: the keys of decoder
-            self-attention.
-        target: target tokens as the decoder predicts them, to the end symbol: its queries.
-        records: of a batch of one sentence, including special symbols, with queries, keys and values.
+        read: decoder input, from the begin symbol: the keys of decoder self-attention.
+        target: decoder output, to the end symbol: the queries of the decoder.
+        records: the attention of each layer, special symbols included, with queries, keys and values.
     """
 
     text: str
@@ -45,7 +44,7 @@ def record_sentence(translator: Translator, text: str, target: str | None = None
     """Translate a sentence, or take a given translation, and record the attention.
 
     Args:
-        translator: of a single run.
+        translator: a translator of a single run.
         text: the source sentence.
         target: a translation to use in place of the model's own.
 
@@ -55,10 +54,10 @@ def record_sentence(translator: Translator, text: str, target: str | None = None
     check(translator, text, target)
     if target is not None:
         return record_output(translator, text, translator.target_tokenizer.encode(target), target)
-    found = translator.translate([text])[0]
-    if not found.hypotheses:
-        raise UserError(found.note or "the translation is empty", place="sentence")
-    return record_output(translator, text, found.hypotheses[0].tokens, found.text)
+    translation = translator.translate([text])[0]
+    if not translation.hypotheses:
+        raise UserError(translation.note or "the translation is empty", place="sentence")
+    return record_output(translator, text, translation.hypotheses[0].tokens, translation.text)
 
 
 def check(translator: Translator, text: str, target: str | None) -> None:
@@ -77,27 +76,27 @@ def record_output(translator: Translator, text: str, ids: Sequence[int], output:
     """Record the attention of a given output, teacher-forced.
 
     Args:
-        translator: of a single run.
+        translator: a translator of a single run.
         text: the source sentence.
         ids: the output's subwords without begin and end symbol.
         output: the output's text.
     """
-    read, write = translator.source_tokenizer, translator.target_tokenizer
+    source, target = translator.source_tokenizer, translator.target_tokenizer
     batch = pair(translator, text, ids)
     return Recording(
         text,
         output,
-        sentence(read, [*read.encode(text), read.eos_id]),
-        sentence(write, [write.bos_id, *ids]),
-        sentence(write, [*ids, write.eos_id]),
+        sentence(source, [*source.encode(text), source.eos_id]),
+        sentence(target, [target.bos_id, *ids]),
+        sentence(target, [*ids, target.eos_id]),
         tuple(record(translator.models[0], batch, keep_inputs=True)),
     )
 
 
 def pair(translator: Translator, text: str, ids: Sequence[int]) -> PairBatch:
-    """Return a sentence and an output's subwords as a batch of one."""
-    source, w = translator.source_tokenizer.encode(text), translator.target_tokenizer
-    return collate([source], [list(ids)], pad_id=w.pad_id, bos_id=w.bos_id, eos_id=w.eos_id)
+    """Return a batch of one pair: a sentence and an output's subwords."""
+    source, target = translator.source_tokenizer.encode(text), translator.target_tokenizer
+    return collate([source], [list(ids)], pad_id=target.pad_id, bos_id=target.bos_id, eos_id=target.eos_id)
 
 
 def inspect_sentence(
@@ -114,7 +113,7 @@ def inspect_sentence(
     """Return the attention alignment of a sentence and its translation.
 
     Args:
-        translator: of a single run.
+        translator: a translator of a single run.
         text: the source sentence.
         target: a translation to use in place of the model's own.
         layer: counted from 1; None: the most informative layer.
@@ -124,8 +123,10 @@ def inspect_sentence(
         specials: keep the end symbols.
 
     Raises:
-        UserError: as :func:`record_sentence`; or the model has no cross-attention, or no such layer or head.
+        UserError: see :func:`record_sentence`; the model lacks cross-attention, or the layer or head.
     """
-    one = record_sentence(translator, text, target)
+    recording = record_sentence(translator, text, target)
     choice = AlignmentHead(layer, head, combine)
-    return align(one.records, one.source, one.target, choice=choice, words=words, specials=specials)
+    return align(
+        recording.records, recording.source, recording.target, choice=choice, words=words, specials=specials
+    )

@@ -1,4 +1,4 @@
-"""Further files of a translator, made at the end of training: confidence, lexicon, casing and spelling."""
+"""Confidence, lexicon, casing and spelling files, which are learned at the end of training."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,21 +20,17 @@ from multihead.text.spelling import Spelling
 from multihead.text.tokenizer import Tokenizer
 
 MOST, LEAST = 500, 50
-"""Validation pairs that are translated, and those that a calibration needs."""
-
-
+"""Most validation pairs to translate for a calibration, and the fewest that it needs."""
 MOST_CELLS = 2_500_000
-"""Pairs of a source and a target word that a lexicon is learned from: they bound time and memory."""
-
-
+"""Most pairs of a source and a target word to learn a lexicon from: they bound time and memory."""
 MOST_SENTENCES = 100_000
-"""Sentences that casing and spelling are learned from."""
+"""Most sentences to learn casing and spelling from."""
 MOST_PAIRS = 10_000
-"""Pairs that tell which placeholders are kept."""
+"""Most sentence pairs to check for placeholders that translations change."""
 
 
 def find_changed(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, list[str]]:
-    """Return what translations do not keep, for environment.json; nothing where they keep all.
+    """Return the kinds of placeholders that translations change, for environment.json; empty if none.
 
     Args:
         parts: the pairs of each direction, with their tokenizers.
@@ -44,8 +40,8 @@ def find_changed(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping
         for store, source, target in parts
         for row in range(0, len(store), 1 + len(store) * len(parts) // MOST_PAIRS)
     )
-    found = changed_kinds(pairs)
-    return {"changed": list(found)} if found else {}
+    kinds = changed_kinds(pairs)
+    return {"changed": list(kinds)} if kinds else {}
 
 
 def word_files(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, str]:
@@ -74,12 +70,12 @@ def word_files(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[s
 def calibration_files(
     validators: Sequence[Validator], model: nn.Module, search: SearchSettings
 ) -> Mapping[str, str]:
-    """Return confidence.json of a trained model by name; nothing where there are too few validation pairs.
+    """Return confidence.json of a trained model by name; empty if there are too few validation pairs.
 
     Args:
-        validators: of all directions.
+        validators: the validators of all directions.
         model: the trained model.
-        search: settings of the translations.
+        search: search settings.
     """
     search = search.model_copy(update={"n_best": 1})
     scores: list[tuple[float, float]] = []
@@ -88,9 +84,9 @@ def calibration_files(
         text = validator.text[: MOST // len(validators)]
         if text:
             translator, sources = validator.translator(model), [source for source, _ in text]
-            found = translator.translate(sources, search)
+            translations = translator.translate(sources, search)
             rates += piece_rates(translator.source_tokenizer, sources)
-            scores += raw_scores(found, [reference for _, reference in text])
+            scores += raw_scores(translations, [reference for _, reference in text])
     if len(scores) < LEAST:
         return {}
     means, qualities = zip(*scores, strict=True)

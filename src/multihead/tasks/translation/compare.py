@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,18 +36,18 @@ from multihead.tasks.translation.evaluate import (
 from multihead.tasks.translation.lines import Translator
 
 MAX_EXAMPLES, MAX_ALIGNED = 100, 3
-"""Sentences on the page, and sentences among them with alignments."""
+"""Most sentences on the page, and most with alignments."""
 MAX_ALIGNED_WORDS = 16
 """Source words up to which alignments fit side by side."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparableRuns:
-    """The runs that can be compared, and the reasons why others cannot.
+    """The comparable runs, and the reasons for omitting others.
 
     Attributes:
         folders: run folders of trained translators, in the given order.
-        notes: one sentence for each run that was left out.
+        notes: one sentence per omitted run.
     """
 
     folders: tuple[str, ...]
@@ -86,7 +86,7 @@ def comparable_runs(folders: Sequence[str]) -> ComparableRuns:
 def shared_tests(
     folders: Sequence[str], given: Mapping[str, str] | None = None
 ) -> tuple[list[TestSet], list[str]]:
-    """Return the test sets of the first run's recipe, and notes on runs that have other test sets.
+    """Return the test sets of the first run's recipe, and notes on runs with other test sets.
 
     Raises:
         UserError: the first run's recipe names no test sets, or their files are missing.
@@ -95,12 +95,12 @@ def shared_tests(
     notes = []
     for folder in folders[1:]:
         try:
-            own = test_sets(_recipe(folder, given).data)
+            tests = test_sets(_recipe(folder, given).data)
         except UserError as error:
             notes.append(f"{folder}: {error} It is evaluated on the test sets of {folders[0]}.")
             continue
-        if [(t.sources, t.references) for t in own] != [(t.sources, t.references) for t in shared]:
-            names = ", ".join(test.name for test in own)
+        if [(t.sources, t.references) for t in tests] != [(t.sources, t.references) for t in shared]:
+            names = ", ".join(test.name for test in tests)
             notes.append(
                 f"{folder}: its recipe has other test sets ({names}). "
                 f"It is evaluated on those of {folders[0]}."
@@ -114,7 +114,7 @@ def requested_tests(
     target: str | Path | None,
     given: Mapping[str, str] | None = None,
 ) -> tuple[list[TestSet], list[str]]:
-    """Return the test set in the given files, else those of the first run; and notes on them.
+    """Return the test set in the given files, or the first run's test sets; and notes on other runs.
 
     Args:
         folders: run folders of trained translators.
@@ -149,14 +149,14 @@ def compare_runs(
         folders: run folders of trained translators, see :func:`comparable_runs`; the first is the baseline.
         tests: test sets for all runs.
         given: recipe overrides for all runs (``{"search.beam_size": "4"}``).
-        notes: notes to show on the page.
+        notes: notes for the page.
         device: device to translate on.
         progress: called with the progress.
 
     Raises:
         UserError: see ``evaluate`` and ``Translator.load``.
     """
-    found: list[list[Evaluation]] = []
+    evaluations: list[list[Evaluation]] = []
     runs: list[RunFacts] = []
     languages: list[tuple[str, str]] = []
     notes = list(notes)
@@ -165,9 +165,9 @@ def compare_runs(
         size = sum(parameter.numel() for parameter in translator.models[0].parameters())
         runs.append(facts(Run.open(folder), folder, size))
         languages.append((recipe.data.source_language, recipe.data.target_language))
-        found.append([_evaluate(translator, test, recipe.search, folder, progress) for test in tests])
-    notes += _cautions(folders, languages, found)
-    on_tests = [_on_test(test, [each[number] for each in found]) for number, test in enumerate(tests)]
+        evaluations.append([_evaluate(translator, test, recipe.search, folder, progress) for test in tests])
+    notes += _cautions(folders, languages, evaluations)
+    on_tests = [_on_test(test, [row[number] for row in evaluations]) for number, test in enumerate(tests)]
     return RunComparison(
         runs, _with_alignments(folders, on_tests, [test.way for test in tests], device), notes
     )
@@ -186,45 +186,40 @@ def _evaluate(
 
 
 def _cautions(
-    folders: Sequence[str], languages: Sequence[tuple[str, str]], found: Sequence[Sequence[Evaluation]]
+    folders: Sequence[str], languages: Sequence[tuple[str, str]], by_run: Sequence[Sequence[Evaluation]]
 ) -> list[str]:
-    """Return cautions: different languages, test sentences in the training data, lines not translated."""
+    """Warn about different languages, test sentences in the training data, and untranslated lines."""
     cautions = [
         f"The scores are not comparable: {folder} translates from {pair[0]} to {pair[1]}, {folders[0]} from "
         f"{languages[0][0]} to {languages[0][1]}."
         for folder, pair in zip(folders, languages, strict=True)
         if all(pair) and all(languages[0]) and pair != languages[0]
     ]
-    for folder, evaluations in zip(folders, found, strict=True):
-        for one in evaluations:
-            if one.contaminated:
-                name = one.test_set.name
-                cautions.append(
-                    f"{folder} was trained on {one.contaminated:,} of the {len(one.outputs):,} sentences of "
-                    f"{name}."
-                )
-            if one.notes:
-                cautions.append(
-                    f"{folder}: {len(one.notes):,} lines were cut or not translated ({one.notes[0]})."
-                )
+    for folder, evaluations in zip(folders, by_run, strict=True):
+        for evaluation in evaluations:
+            if evaluation.contaminated:
+                share = f"{evaluation.contaminated:,} of the {len(evaluation.outputs):,} sentences"
+                cautions.append(f"{folder} was trained on {share} of {evaluation.test_set.name}.")
+            if notes := evaluation.notes:
+                cautions.append(f"{folder}: {len(notes):,} lines were cut or not translated ({notes[0]}).")
     return cautions
 
 
 def _on_test(test: TestSet, evaluations: Sequence[Evaluation]) -> TestSetResults:
-    outputs = [one.outputs for one in evaluations]
+    outputs = [evaluation.outputs for evaluation in evaluations]
     cased = against_first(outputs, test.references)
     lowercase = against_first(outputs, test.references, lowercase=True)
     limits = bounds(test.sources)
     measured = [
         RunScores(
-            perplexity=one.perplexity,
-            perplexity_character=one.perplexity_character,
+            perplexity=evaluation.perplexity,
+            perplexity_character=evaluation.perplexity_character,
             cased=cased[i],
             lowercase=lowercase[i],
-            by_length=by_length(test.sources, one.outputs, test.references, bounds=limits),
-            sentences_per_second=one.sentences_per_second,
+            by_length=by_length(test.sources, evaluation.outputs, test.references, bounds=limits),
+            sentences_per_second=evaluation.sentences_per_second,
         )
-        for i, one in enumerate(evaluations)
+        for i, evaluation in enumerate(evaluations)
     ]
     examples = _examples(test, outputs)
     return TestSetResults(
@@ -241,18 +236,18 @@ def bounds(sources: Sequence[str]) -> tuple[int, ...]:
 
 
 def _examples(test: TestSet, outputs: Sequence[Sequence[str]]) -> list[TranslatedExample]:
-    chrf = [sentence_chrf(one, test.references) for one in outputs]
+    chrf = [sentence_chrf(texts, test.references) for texts in outputs]
     examples = [
-        TranslatedExample(i + 1, source, reference, [one[i] for one in outputs], [one[i] for one in chrf])
+        TranslatedExample(i + 1, source, reference, [texts[i] for texts in outputs], [row[i] for row in chrf])
         for i, (source, reference) in enumerate(zip(test.sources, test.references, strict=True))
     ]
-    return sorted(examples, key=lambda one: -one.spread)
+    return sorted(examples, key=lambda example: -example.spread)
 
 
 def _to_align(examples: Sequence[TranslatedExample]) -> list[TranslatedExample]:
     """Return a few examples of medium length on which the runs differ most."""
-    short = [one for one in examples if 1 <= len(one.source.split()) <= MAX_ALIGNED_WORDS]
-    medium = [one for one in short if len(one.source.split()) >= 5 and all(one.outputs)]
+    short = [example for example in examples if 1 <= len(example.source.split()) <= MAX_ALIGNED_WORDS]
+    medium = [example for example in short if len(example.source.split()) >= 5 and all(example.outputs)]
     return (medium or short)[:MAX_ALIGNED]
 
 
@@ -261,27 +256,23 @@ def _with_alignments(
 ) -> list[TestSetResults]:
     translators = [Translator.load(folder, device=device) for folder in folders]
     return [
-        TestSetResults(
-            test.name,
-            test.pairs,
-            test.runs,
-            test.examples,
-            [_align([direct(each, way) for each in translators], one) for one in test.aligned],
-        )
+        replace(test, aligned=[_align(translators, way, example) for example in test.aligned])
         for test, way in zip(tests, ways, strict=True)
     ]
 
 
-def _align(translators: Sequence[Translator], one: TranslatedExample) -> TranslatedExample:
+def _align(
+    translators: Sequence[Translator], way: Way | None, example: TranslatedExample
+) -> TranslatedExample:
     maps = [
-        alignment(translator, one.source, output)
-        for translator, output in zip(translators, one.outputs, strict=True)
+        alignment(direct(translator, way), example.source, output)
+        for translator, output in zip(translators, example.outputs, strict=True)
     ]
-    return TranslatedExample(one.number, one.source, one.reference, one.outputs, one.chrf, maps)
+    return replace(example, alignments=maps)
 
 
 def alignment(translator: Translator, source: str, output: str, *, words: bool = True) -> Alignment | None:
-    """Return the alignment of an output by attention, by words or by pieces; None for a model without."""
+    """Return the attention alignment of an output, of words or of pieces; None if the model has none."""
     try:
         return inspect_sentence(translator, source, output, words=words)
     except UserError:

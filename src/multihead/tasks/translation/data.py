@@ -16,7 +16,6 @@ from multihead.data.mixing import shares
 from multihead.data.prepare import PreparedCorpus, prepare
 from multihead.data.sanity_checks import sanity_warnings
 from multihead.data.statistics import quantiles
-from multihead.errors import UserError
 from multihead.recipe import Recipe, with_vocabularies
 from multihead.recipe.settings import DataSettings, Settings, TokenizerSettings
 from multihead.run import Run
@@ -25,7 +24,7 @@ from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
 from multihead.tasks.translation import of_corpora
 from multihead.tasks.translation.calibrating import calibration_files, find_changed, word_files
-from multihead.tasks.translation.evaluate import read_test_set
+from multihead.tasks.translation.evaluate import unreadable
 from multihead.tasks.translation.streaming import marking, stream_settings
 from multihead.tasks.translation.validation import Validator
 from multihead.tasks.translation.vocabulary_line import vocabulary_line
@@ -98,32 +97,32 @@ def batches(
 
 
 def mixed_counts(prepared: PreparedCorpus) -> list[int]:
-    """Return the pairs of an epoch that the corpus and each kind of added pairs give."""
-    weights = [1.0, *(one.weight for one in prepared.added)]
+    """Return the number of pairs per epoch from the corpus and from each kind of added pairs."""
+    weights = [1.0, *(added.weight for added in prepared.added)]
     return shares([len(part) for part in _parts(prepared)], weights, temperature=1.0)
 
 
 def _parts(prepared: PreparedCorpus) -> list[Pairs]:
-    return [prepared.train, *(one.train for one in prepared.added)]
+    return [prepared.train, *(added.train for added in prepared.added)]
 
 
 def _tokens(prepared: PreparedCorpus, counts: Sequence[int]) -> int:
-    """Return the target tokens of an epoch, end tokens included."""
+    """Return the number of target tokens per epoch, end tokens included."""
     parts = _parts(prepared)
     means = [1 + float(part.target_lengths.mean()) for part in parts]
     return round(sum(count * mean for count, mean in zip(counts, means, strict=True)))
 
 
 def _add(prepared: PreparedCorpus, counts: Sequence[int]) -> dict[str, Any]:
-    """Return the pairs of an epoch by kind, if any are added."""
-    kinds = ["corpus", *(one.kind for one in prepared.added)]
+    """Return the number of pairs per epoch by kind; empty without added pairs."""
+    kinds = ["corpus", *(added.kind for added in prepared.added)]
     return {"epoch": dict(zip(kinds, counts, strict=True))} if prepared.added else {}
 
 
 def named_files(data: DataSettings) -> list[Path]:
     """Return the training and validation files, without standard input."""
     names = (*data.source, *data.target, *data.valid_source, *data.valid_target)
-    more = (name for one in added_kinds(data) for name in (*one.files.source, *one.files.target))
+    more = (name for kind in added_kinds(data) for name in (*kind.files.source, *kind.files.target))
     return [*(locate_file(data.dir, name) for name in names if name != "-"), *map(Path, more)]
 
 
@@ -148,21 +147,12 @@ def _summary(prepared: PreparedCorpus, data: DataSettings, tokenizer: TokenizerS
 
 
 def _added_lines(prepared: PreparedCorpus) -> Iterator[str]:
-    for one, count in zip(prepared.added, mixed_counts(prepared)[1:], strict=True):
-        times = count / len(one.train)
-        yield f"{one.kind}: {one.report}"
-        yield f"  {len(one.train):,} trained on: {count:,} an epoch, each {times:.2f} times"
-        if one.held_out:
-            yield f"  {len(one.held_out):,} held out to measure what they teach"
-
-
-def unreadable(data: DataSettings) -> Iterator[str]:
-    """Yield a caution for every test set that cannot be read: better now than after training."""
-    for name, files in data.tests.items():
-        try:
-            read_test_set(name, data, files)
-        except UserError as error:
-            yield f"caution: the test set {name} cannot be read: {error}"
+    for added, count in zip(prepared.added, mixed_counts(prepared)[1:], strict=True):
+        times = count / len(added.train)
+        yield f"{added.kind}: {added.report}"
+        yield f"  {len(added.train):,} trained on: {count:,} an epoch, each {times:.2f} times"
+        if added.held_out:
+            yield f"  {len(added.held_out):,} held out to measure their effect"
 
 
 def _sizes(prepared: PreparedCorpus) -> dict[str, str]:
@@ -171,7 +161,7 @@ def _sizes(prepared: PreparedCorpus) -> dict[str, str]:
         "training pairs": f"{len(prepared.train):,}",
         "validation pairs": f"{len(prepared.valid):,}",
         "vocabulary": " and ".join(f"{tokenizer.vocab_size:,}" for tokenizer in _vocabularies(prepared)),
-        **{f"{side} length": _distribution(found) for side, found in lengths.items()},
+        **{f"{side} length": _distribution(values) for side, values in lengths.items()},
     }
 
 

@@ -17,7 +17,7 @@ METRICS = ("loss", "bleu", "chrf")
 class DirectionsValidator:
     """Validates a model in every direction, on ``validation.max_examples`` pairs in total.
 
-    So validation takes as long for two directions as for two hundred. The unweighted mean over directions
+    The time of a validation does not depend on the number of directions. The unweighted mean over directions
     selects the best checkpoint.
     """
 
@@ -30,22 +30,21 @@ class DirectionsValidator:
         }
         validation = recipe.validation.model_copy(update=changes)
         self.validators = {
-            one.name: Validator(one.prepared, recipe, device, validation=validation)
-            for one in prepared.directions
+            direction.name: Validator(direction.prepared, recipe, device, validation=validation)
+            for direction in prepared.directions
         }
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
         """Return the mean of each metric, and loss, BLEU and chrF by direction ("bleu de-en")."""
-        found = {name: validate(model, step) for name, validate in self.validators.items()}
+        results = {name: validate(model, step) for name, validate in self.validators.items()}
         metrics = {
-            metric: sum(one.metrics[metric] for one in found.values()) / len(found)
-            for metric in next(iter(found.values())).metrics
+            metric: sum(result.metrics[metric] for result in results.values()) / len(results)
+            for metric in next(iter(results.values())).metrics
         }
-        single = {
-            f"{metric} {name}": one.metrics[metric] for metric in METRICS for name, one in found.items()
-        }
-        shown = [f"{name}\n{one.samples}" for name, one in found.items() if one.samples][: self.samples]
-        return Validation({**metrics, **single}, "\n\n".join(shown))
+        for metric in METRICS:
+            metrics |= {f"{metric} {name}": result.metrics[metric] for name, result in results.items()}
+        samples = [f"{name}\n{result.samples}" for name, result in results.items() if result.samples]
+        return Validation(metrics, "\n\n".join(samples[: self.samples]))
 
     def attention_maps(self, model: nn.Module) -> list[AlignedSentence]:
         """Return attention maps for a few validation sentences of the first direction."""

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,9 +43,9 @@ class Way(NamedTuple):
     zero_shot: bool = False
 
     def fits(self, source: str | None, target: str | None) -> bool:
-        """Return True if the direction is between these languages; None matches any."""
-        wanted = ((source, self.source), (target, self.target))
-        return all(asked is None or closest(asked, [own or ""]) is not None for asked, own in wanted)
+        """Return whether the direction is between these languages; None matches any."""
+        pairs = ((source, self.source), (target, self.target))
+        return all(code is None or closest(code, [language or ""]) is not None for code, language in pairs)
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ class Evaluation:
             tokenisation; None without a tokenisation.
         chrf: chrF2, cased.
         exact: share of outputs equal to their reference.
-        wer: wrong white-space tokens (words, or symbols between spaces), in percent.
-        cer: wrong characters, in percent.
+        wer: word error rate over white-space tokens, in percent.
+        cer: character error rate, in percent.
         perplexity: perplexity per target token, end symbols included.
         perplexity_character: perplexity per reference character, line ends included; comparable between
             vocabularies.
@@ -81,7 +81,7 @@ class Evaluation:
             prepared training data is not on this machine.
         notes: lines that were cut or not translated, with the reason.
         raw_scores: (mean token log-probability, sentence chrF from 0 to 1) of each translation.
-        confidence_error: expected calibration error of the run's confidence; None: it has none.
+        confidence_error: expected calibration error of the run's confidence; None: not calibrated.
     """
 
     test_set: TestSet
@@ -146,8 +146,17 @@ def read_test_set(name: str, data: DataSettings, files: Sequence[str]) -> TestSe
     return TestSet(name, [source for source, _ in pairs], [target for _, target in pairs])
 
 
+def unreadable(data: DataSettings, corpus: str = "") -> Iterator[str]:
+    """Yield a caution for every unreadable test set, before training rather than after it."""
+    for name, files in data.tests.items():
+        try:
+            read_test_set(name, data, files)
+        except UserError as error:
+            yield f"caution: the test set {name}{corpus} cannot be read: {error}"
+
+
 def test_sets(data: DataSettings) -> list[TestSet]:
-    """Read all test sets of a recipe; those of several corpora in every direction.
+    """Read all test sets of a recipe; with several corpora, in every direction.
 
     Raises:
         UserError: there are none; they cannot be read.
@@ -162,7 +171,7 @@ def test_sets(data: DataSettings) -> list[TestSet]:
 def _of_corpora(data: DataSettings) -> list[TestSet]:
     every = [(corpus, pair) for corpus in corpora(data) for pair in corpus.directions]
     pairs = [pair for _, pair in every]
-    found = []
+    tests = []
     for corpus, pair in every:
         label = "-".join(pair) if pairs.count(pair) == 1 else f"{'-'.join(pair)} ({corpus.name})"
         for name, files in corpus.files.tests.items():
@@ -170,11 +179,11 @@ def _of_corpora(data: DataSettings) -> list[TestSet]:
             sides = test.sources, test.references
             sources, references = sides if pair[0] == corpus.source_language else sides[::-1]
             way = Way(*pair, corpus.tags, zero_shot=not corpus.weight)
-            found.append(TestSet(f"{label} {name}", sources, references, way))
-    if not found:
+            tests.append(TestSet(f"{label} {name}", sources, references, way))
+    if not tests:
         remedy = 'Name some in a corpus, tests.NAME = ["source file", "target file"]; or --src, --tgt, --to.'
         raise UserError("the corpora name no test sets", place=place(data), remedy=remedy)
-    return found
+    return tests
 
 
 def requested_test_sets(
@@ -184,7 +193,7 @@ def requested_test_sets(
     *,
     way: Way | None = None,
 ) -> list[TestSet]:
-    """Read the test set in the given files, or the test sets of the recipe where none are given.
+    """Read the test set in the given files; without files, the test sets of the recipe.
 
     Paths are relative to the working directory.
 
@@ -200,15 +209,15 @@ def requested_test_sets(
     if source is None and target is not None:
         raise UserError("--tgt without --src", remedy="Name both sides: --src FILE --tgt FILE.")
     if source is None:
-        found = test_sets(data)
-        chosen = [test for test in found if way is None or (test.way or way).fits(way.source, way.target)]
-        if not chosen:
-            remedy = f"Name files: --src FILE --tgt FILE. There is {', '.join(one.name for one in found)}."
+        tests = test_sets(data)
+        matching = [test for test in tests if way is None or (test.way or way).fits(way.source, way.target)]
+        if not matching:
+            remedy = f"Name files: --src FILE --tgt FILE. There is {', '.join(test.name for test in tests)}."
             raise UserError("no test set in this direction", place="--to", remedy=remedy)
-        return chosen
+        return matching
     files = [str(file) for file in (source, target) if file is not None]
-    read = read_test_set(Path(source).name, data.model_copy(update={"dir": "."}), files)
-    return [replace(read, way=way)]
+    test = read_test_set(Path(source).name, data.model_copy(update={"dir": "."}), files)
+    return [replace(test, way=way)]
 
 
 def named_sources(data: DataSettings, source: str | Path | None) -> list[str]:
@@ -223,7 +232,7 @@ def perturb_sources(test_set: TestSet, how: Perturbation, rate: float) -> TestSe
 
 
 def direct(translator: Translator, way: Way | None) -> Translator:
-    """Return a translator in the direction of a test set; itself where it has one direction only."""
+    """Return the translator for the direction of a test set; itself if it has a single direction."""
     if way is None or translator.directions is None:
         return translator
     return translator.toward(way.target, way.source, way.tags, zero_shot=way.zero_shot)
@@ -253,15 +262,15 @@ def evaluate(
     """
     sources, references = test_set.sources, test_set.references
     translator = direct(translator, test_set.way)
-    search = search.model_copy(update={"n_best": 1})  # the best is measured
+    search = search.model_copy(update={"n_best": 1})
     began = time.perf_counter()
     translations = translator.translate(sources, search, progress=progress)
     seconds = time.perf_counter() - began
     outputs = [translation.text for translation in translations]
     scored = translator.score(list(zip(sources, references, strict=True)))
-    known = [score for score in scored if score.note is None]
-    nll = -sum(score.log_probability for score in known)
-    tokens = sum(len(score.token_log_probabilities) for score in known)
+    valid = [score for score in scored if score.note is None]
+    nll = -sum(score.log_probability for score in valid)
+    tokens = sum(len(score.token_log_probabilities) for score in valid)
     characters = sum(
         len(reference) + 1 for reference, score in zip(references, scored, strict=True) if score.note is None
     )
@@ -284,8 +293,8 @@ def evaluate(
         exact=exact_match(outputs, references),
         wer=word_error_rate(outputs, references),
         cer=character_error_rate(outputs, references),
-        perplexity=perplexity(nll, tokens) if known else math.nan,
-        perplexity_character=perplexity(nll, characters) if known else math.nan,
+        perplexity=perplexity(nll, tokens) if valid else math.nan,
+        perplexity_character=perplexity(nll, characters) if valid else math.nan,
         sentences_per_second=len(sources) / seconds,
         contaminated=_contaminated(run, sources) if run else None,
         notes=[
@@ -296,9 +305,9 @@ def evaluate(
     )
 
 
-def compare(one: Evaluation, other: Evaluation, *, lowercase: bool = False) -> Mapping[str, Comparison]:
+def compare(first: Evaluation, second: Evaluation, *, lowercase: bool = False) -> Mapping[str, Comparison]:
     """Test the difference of two systems' BLEU and chrF for significance (paired bootstrap)."""
-    return paired_bootstrap(one.outputs, other.outputs, one.test_set.references, lowercase=lowercase)
+    return paired_bootstrap(first.outputs, second.outputs, first.test_set.references, lowercase=lowercase)
 
 
 def _contaminated(run: Run, sources: Sequence[str]) -> int | None:

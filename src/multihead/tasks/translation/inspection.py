@@ -19,7 +19,7 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
 
     The page also shows the search, which then runs in fp32. The figure alone needs neither.
     """
-    asked = request.asked
+    options = request.asked
 
     def loaded(**given: Any) -> Translator:
         translator = Translator.load(run.folder, device=request.device, **given)
@@ -33,11 +33,11 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
             translator,
             request.input,
             request.target,
-            name=asked.name,
-            choice=asked.choice,
-            words=asked.words,
-            specials=asked.specials,
-            full=asked.full,
+            name=options.name,
+            choice=options.choice,
+            words=options.words,
+            specials=options.specials,
+            full=options.full,
         )
 
     def page() -> HtmlPage:
@@ -56,9 +56,9 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
             recording.records,
             recording.source,
             recording.target,
-            choice=asked.choice,
-            words=asked.words,
-            specials=asked.specials,
+            choice=options.choice,
+            words=options.words,
+            specials=options.specials,
         )
 
     def draw(path: str | Path) -> None:

@@ -1,4 +1,4 @@
-"""Translators as ``multihead.load`` returns them, with PyTorch or by the native kernels alone."""
+"""The translator that ``multihead.load`` returns, with PyTorch."""
 
 from pathlib import Path
 from typing import Self
@@ -27,8 +27,8 @@ class LoadedTranslator(ListsMethods, TextMethods, Translator):
             way = f", {self.directions}" if self.asked is None else f", to {self.asked.target}"
         else:
             texts = self._texts()
-            known = texts.source_language and texts.target_language
-            way = f", {texts.source_language}-{texts.target_language}" if known else ""
+            pair = texts.source_language, texts.target_language
+            way = f", {'-'.join(pair)}" if all(pair) else ""
         models = f"{len(self.models)} models, " if len(self.models) > 1 else ""
         runs = ", ".join(self.folders)
         return f"<Translator {runs}{way}: {models}{parameters:,} parameters on {self.device}>"

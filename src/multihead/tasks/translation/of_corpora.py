@@ -1,6 +1,6 @@
 """Training data of multilingual translators, from several corpora."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -21,7 +21,7 @@ from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
 from multihead.tasks.translation.calibrating import calibration_files, find_changed, word_files
 from multihead.tasks.translation.direction_validation import DirectionsValidator
-from multihead.tasks.translation.evaluate import read_test_set
+from multihead.tasks.translation.evaluate import unreadable
 from multihead.tasks.translation.streaming import marking, stream_settings
 from multihead.tasks.translation.vocabulary_line import vocabulary_line
 from multihead.text.bpe_dropout import check_dropout
@@ -32,9 +32,9 @@ def setup(
     recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, init_run: Run | None
 ) -> TaskSetup:
     """See ``tasks.base.setup``."""
-    found = corpora.corpora(recipe.data)
-    trained = _trained_directions(found, init_run)
-    _refuse_unlearned(found, trained, corpora.place(recipe.data))
+    all_corpora = corpora.corpora(recipe.data)
+    trained = _trained_directions(all_corpora, init_run)
+    _refuse_unlearned(all_corpora, trained, corpora.place(recipe.data))
     prepared = prepare_corpora(
         recipe.data,
         recipe.tokenizer,
@@ -46,27 +46,28 @@ def setup(
         check_dropout(tokenizer)
     recipe = with_vocabularies(recipe, tokenizer.vocab_size, tokenizer.vocab_size)
     counts = prepared.counts(recipe.data.temperature)
-    parts = [one.prepared.train for one in prepared.directions]
+    names = [direction.name for direction in prepared.directions]
+    parts = [direction.prepared.train for direction in prepared.directions]
     mark = marking(recipe, Joined(parts), (tokenizer, tokenizer))
     validator = DirectionsValidator(prepared, recipe, device)
 
     def stream(position: StreamPosition) -> MixedStream:
         settings = stream_settings(recipe, (tokenizer, tokenizer), position, device, mark)
-        return MixedStream(parts, counts, labels=[one.name for one in prepared.directions], **settings)
+        return MixedStream(parts, counts, labels=names, **settings)
 
     return TaskSetup(
         recipe=recipe,
         tokenizers=(tokenizer, tokenizer),
         fingerprint=prepared.fingerprint,
-        files=named_files(found),
+        files=named_files(all_corpora),
         data={
             "pairs": sum(counts),
             "directions": trained,
             **({"symbols": list(mark.symbols)} if mark else {}),
             **find_changed([(part, tokenizer, tokenizer) for part in parts]),
-            "epoch": {one.name: count for one, count in zip(prepared.directions, counts, strict=True)},
+            "epoch": dict(zip(names, counts, strict=True)),
         },
-        summary=[*_summary(prepared, counts, found), vocabulary_line([tokenizer], recipe.tokenizer)],
+        summary=[*_summary(prepared, counts, all_corpora), vocabulary_line([tokenizer], recipe.tokenizer)],
         sizes=_sizes(prepared, counts),
         tokens_per_epoch=_tokens(prepared, _first_epoch(prepared, counts, recipe.training.seed)),
         stream=stream,
@@ -79,17 +80,17 @@ def setup(
     )
 
 
-def _trained_directions(found: Sequence[Corpus], init_run: Run | None) -> list[tuple[str, str]]:
-    """Return the directions of the training, including those of the run it started from."""
+def _trained_directions(all_corpora: Sequence[Corpus], init_run: Run | None) -> list[tuple[str, str]]:
+    """Return the directions of the training, including the initial run's."""
     before = init_run.directions if init_run else []
-    return list(dict.fromkeys([*before, *corpora.directions(found)]))
+    return list(dict.fromkeys([*before, *corpora.directions(all_corpora)]))
 
 
-def _refuse_unlearned(found: Sequence[Corpus], trained: Sequence[tuple[str, str]], where: str) -> None:
-    """Raise ``UserError`` if a corpus that is only evaluated has a language that no other one teaches."""
+def _refuse_unlearned(all_corpora: Sequence[Corpus], trained: Sequence[tuple[str, str]], where: str) -> None:
+    """Raise ``UserError`` if a corpus for evaluation alone has a language that no other corpus teaches."""
     targets = {target for _, target in trained}
     languages = targets | {source for source, _ in trained}
-    for corpus in found:
+    for corpus in all_corpora:
         for source, target in corpus.directions:
             if source in languages and target in targets:
                 continue
@@ -99,55 +100,46 @@ def _refuse_unlearned(found: Sequence[Corpus], trained: Sequence[tuple[str, str]
             raise UserError(fact, place=where, remedy=remedy)
 
 
-def named_files(found: Sequence[Corpus]) -> list[Path]:
+def named_files(all_corpora: Sequence[Corpus]) -> list[Path]:
     """Return the training and validation files of all corpora, each once."""
-    names = (name for corpus in found for key in corpora.FILES for name in getattr(corpus.files, key))
+    names = (name for corpus in all_corpora for key in corpora.FILES for name in getattr(corpus.files, key))
     return list(dict.fromkeys(map(Path, names)))
 
 
 def _first_epoch(prepared: PreparedCorpora, counts: Sequence[int], seed: int) -> Indices:
-    return draw_epoch([len(one.prepared.train) for one in prepared.directions], counts, seed, 0)
+    return draw_epoch([len(direction.prepared.train) for direction in prepared.directions], counts, seed, 0)
 
 
-def _tokens(prepared: PreparedCorpora, chosen: Indices) -> int:
-    """Return the target tokens of these pairs, end tokens included."""
-    lengths = Joined([one.prepared.train for one in prepared.directions]).target_lengths
-    return int(lengths[chosen].sum()) + len(chosen)
+def _tokens(prepared: PreparedCorpora, indices: Indices) -> int:
+    """Return the number of target tokens of these pairs, end tokens included."""
+    lengths = Joined([direction.prepared.train for direction in prepared.directions]).target_lengths
+    return int(lengths[indices].sum()) + len(indices)
 
 
 # --- description --------------------------------------------------------------------------------------
 
 
-def _summary(prepared: PreparedCorpora, counts: Sequence[int], found: Sequence[Corpus]) -> list[str]:
+def _summary(prepared: PreparedCorpora, counts: Sequence[int], all_corpora: Sequence[Corpus]) -> list[str]:
     lines = []
-    for corpus, one in zip(found, prepared.corpora, strict=True):
-        lines.append(f"corpus {corpus.name}: {one.report}; validation: {len(one.valid):,} pairs")
-        if one.shared:
-            lines.append(f"  {one.shared:,} that share a sentence with a held-out pair were removed")
+    for corpus, pairs in zip(all_corpora, prepared.corpora, strict=True):
+        lines.append(f"corpus {corpus.name}: {pairs.report}; validation: {len(pairs.valid):,} pairs")
+        if pairs.shared:
+            lines.append(f"  {pairs.shared:,} that share a sentence with a held-out pair were removed")
         noted = (
             *remarks(corpus.files, (*corpus.files.source, *corpus.files.valid_source)),
-            *sanity_warnings(one),
+            *sanity_warnings(pairs),
         )
         lines += [f"corpus {corpus.name}: {line}" for line in noted]
-        lines += unreadable(corpus)
+        lines += unreadable(corpus.files, f" of {corpus.name}")
     for direction, count in zip(prepared.directions, counts, strict=True):
         times = count / len(direction.prepared.train)
         lines.append(f"direction {direction.name}: {count:,} pairs an epoch, each {times:.2f} times")
     return lines
 
 
-def unreadable(corpus: Corpus) -> Iterator[str]:
-    """Yield a caution for every test set that cannot be read: better now than after training."""
-    for name, files in corpus.files.tests.items():
-        try:
-            read_test_set(name, corpus.files, files)
-        except UserError as error:
-            yield f"caution: the test set {name} of {corpus.name} cannot be read: {error}"
-
-
 def _sizes(prepared: PreparedCorpora, counts: Sequence[int]) -> dict[str, str]:
     return {
         "training pairs": f"{sum(counts):,} in {len(counts)} directions",
-        "validation pairs": f"{sum(len(one.valid) for one in prepared.corpora):,}",
+        "validation pairs": f"{sum(len(corpus.valid) for corpus in prepared.corpora):,}",
         "vocabulary": f"{prepared.tokenizer.vocab_size:,}",
     }

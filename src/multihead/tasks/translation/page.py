@@ -23,10 +23,10 @@ from multihead.tasks.translation.search_tree import search_tree
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """Everything that a page shows of a sentence and its hypotheses.
+    """The content of a page on a sentence and its hypotheses.
 
     Attributes:
-        recordings: of the hypotheses whose attention the page shows, in the order of its list.
+        recordings: recordings of the hypotheses with attention on the page, in its order.
         content: data of the page, JSON.
     """
 
@@ -50,19 +50,18 @@ def explore(
     Everything, including the search, runs in fp32.
 
     Args:
-        translator: of a single run.
+        translator: a translator of a single run.
         text: the source sentence.
         target: a translation to show first, before the model's own.
         name: name of the run on the page.
-        choice: layer and head of cross-attention to show first. The numbers of the head's equation come
-            first, and those of other heads as far as there is room; without a head, it is the most
-            informative head of the layer.
+        choice: layer and head of cross-attention to show first, also in the equation; numbers of other heads
+            follow as far as there is room. Without a head: the most informative head of the layer.
         words: initially merge subwords into words.
         specials: initially show special symbols.
         full: embed everything, whatever the size: all tokens, all hypotheses, the numbers of all heads.
 
     Raises:
-        UserError: as ``record_sentence``; or no such layer or head.
+        UserError: see ``record_sentence``; the layer or head does not exist.
     """
     check(translator, text, target)
     candidates, tree = _candidates(translator, text, target)
@@ -117,19 +116,19 @@ class _Candidate:
 
 def _candidates(translator: Translator, text: str, target: str | None) -> tuple[list[_Candidate], Json]:
     tokenizer = translator.target_tokenizer
-    found, tree = search_tree(translator, text)
+    hypotheses, tree = search_tree(translator, text)
     candidates = [
         _Candidate(
-            one.tokens,
-            tokenizer.decode(one.tokens),
+            hypothesis.tokens,
+            tokenizer.decode(hypothesis.tokens),
             {
-                "score": packing.round_number(one.score),
-                "sum": packing.round_number(one.log_probability),
-                "cut": not one.finished,
+                "score": packing.round_number(hypothesis.score),
+                "sum": packing.round_number(hypothesis.log_probability),
+                "cut": not hypothesis.finished,
             },
             tokenizer.eos_id,
         )
-        for one in found
+        for hypothesis in hypotheses
     ]
     if target is not None:
         log_probability = translator.score([(text, target)])[0].log_probability
@@ -148,31 +147,31 @@ def _hypothesis(candidate: _Candidate, recording: Recording, layers: list[Json],
 
 
 def _size(recording: Recording, length: int, limit: int) -> int:
-    """Estimate the bytes that the attention of another output of this length takes on the page."""
+    """Estimate the bytes on the page for the attention of another output of this length."""
     T, S = min(length + 1, limit), min(len(recording.source.pieces), limit)
     widths = {"cross": S, "decoder self": T, "encoder self": 0}
-    return sum(one.num_heads * T * widths[one.kind] * 4 // 3 for one in recording.records)
+    return sum(record.num_heads * T * widths[record.kind] * 4 // 3 for record in recording.records)
 
 
 def _layers(
     recording: Recording, limit: int, room: float, *, encoder: bool
 ) -> tuple[list[Json], list[Phrase]]:
-    """Pack the layers that fit into ``room`` bytes, cross-attention first; name those that do not."""
+    """Pack the layers that fit into ``room`` bytes, cross-attention first; name the omitted layers."""
     keys = {
         "encoder self": recording.source.pieces,
         "decoder self": recording.read.pieces,
         "cross": recording.source.pieces,
     }
     order: tuple[Kind, ...] = ("cross", "decoder self", "encoder self")
-    wanted = [
+    records = [
         record
         for kind in order
         for record in recording.records
         if record.kind == kind and (encoder or kind != "encoder self")
     ]
-    names = {one["kind"]: one["name"] for one in TRANSLATION}
+    names = {entry["kind"]: entry["name"] for entry in TRANSLATION}
     layers, omitted = [], []
-    for record in wanted:
+    for record in records:
         room -= heads.size(record, limit)
         if room >= 0:
             special_K = np.array([token.special for token in keys[record.kind]])
@@ -208,20 +207,22 @@ def _start(recording: Recording, choice: AlignmentHead) -> Json:
 def _equations(recording: Recording, start: Json, limit: int, *, full: bool) -> Json:
     """Return the inputs of the equation, beginning with the initial head.
 
-    Without an initial head, it is the most informative head of the initial layer.
+    Without an initial head: the most informative head of the initial layer.
     """
-    cross = [one for one in recording.records if one.kind == "cross" and one.layer == start["layer"]]
+    cross = [
+        record for record in recording.records if record.kind == "cross" and record.layer == start["layer"]
+    ]
     if not cross:
         return {"numbers": [], "numbers_left_out": 0}
     weights_HQK = cross[0].sentence(0)
-    head = start["head"] or most_informative([one[None] for one in weights_HQK])
+    head = start["head"] or most_informative([weights_QK[None] for weights_QK in weights_HQK])
     return equation.equations(recording.records, (cross[0], head - 1), limit, full=full)
 
 
 def _flow(translator: Translator, text: str, ids: Sequence[int], recording: Recording) -> Json:
     model = translator.models[0]
     batch = pair(translator, text, ids).to(translator.device)
-    return flow(model, lambda one: one.score(batch), recording.records, batch.target_BT)
+    return flow(model, lambda module: module.score(batch), recording.records, batch.target_BT)
 
 
 def _neighbours(translator: Translator, text: str, ids: Sequence[int]) -> Json:
@@ -244,15 +245,15 @@ def numbers_as_json(exploration: Exploration) -> str:
         "source": {"text": content["sentence"], **tokens_as_json(exploration.recordings[0].source)},
         "hypotheses": [
             {
-                "text": shown["text"],
-                "score": shown["score"],
-                "log_probability": shown["sum"],
+                "text": hypothesis["text"],
+                "score": hypothesis["score"],
+                "log_probability": hypothesis["sum"],
                 "read": tokens_as_json(recording.read),
                 "target": tokens_as_json(recording.target),
                 "attention": attention_as_json(recording.records),
             }
             # Hypotheses without a recording appear in the search tree only.
-            for shown, recording in zip(content["hypotheses"], exploration.recordings, strict=False)
+            for hypothesis, recording in zip(content["hypotheses"], exploration.recordings, strict=False)
         ],
         "search": content["tree"],
         "neighbours": content["neighbours"],

@@ -26,7 +26,7 @@ class BeamRecorder:
     """Search observer that records the beam of one sentence.
 
     Attributes:
-        tokenizer: of the target.
+        tokenizer: target tokenizer.
         pruned: number of pruned branches to record per step, the most probable ones.
         steps: branches of each step, most probable first.
     """
@@ -59,7 +59,7 @@ def search_tree(translator: Translator, text: str) -> tuple[list[Hypothesis], Js
     """Run the beam search in fp32 and record every step.
 
     Args:
-        translator: of a single run; beam size and limits are those of its settings.
+        translator: a translator of a single run, whose settings give beam size and limits.
         text: the source sentence.
 
     Returns:
@@ -75,7 +75,7 @@ def search_tree(translator: Translator, text: str) -> tuple[list[Hypothesis], Js
     recorder = BeamRecorder(target, pruned=s.beam_size)
     model = translator.models[0]
     with evaluating(model):
-        [found] = search(
+        [hypotheses] = search(
             cast(Stepper[Any], model),
             source.to(translator.device),
             [[target.bos_id]],
@@ -86,4 +86,4 @@ def search_tree(translator: Translator, text: str) -> tuple[list[Hypothesis], Js
             observer=recorder,
         )
     tree = {"beam_size": s.beam_size, "length_penalty": s.length_penalty, "steps": recorder.steps}
-    return found, tree
+    return hypotheses, tree

@@ -45,7 +45,7 @@ def stream_settings(
 
 
 def _noisy(recipe: Recipe[Settings], source: Tokenizer, mark: Mark | None) -> Mark | None:
-    """Return what puts symbols and noise into the training pairs."""
+    """Return the function that adds symbols and noise to training pairs; None: neither."""
     if not recipe.tokenizer.noise_rate:
         return mark
     seed = randomness.derive(recipe.training.seed, "noise")
@@ -55,7 +55,7 @@ def _noisy(recipe: Recipe[Settings], source: Tokenizer, mark: Mark | None) -> Ma
 def marking(
     recipe: Recipe[Settings], pairs: Pairs, tokenizers: tuple[Tokenizer, Tokenizer]
 ) -> Marking | None:
-    """Return what puts reserved symbols into the training pairs; None where there are none."""
+    """Return the function that adds reserved symbols to training pairs; None if there are none."""
     seed = randomness.derive(recipe.training.seed, "symbols")
     return Marking.of(pairs, tokenizers, recipe.tokenizer.symbol_rate, seed, recipe.data.max_length)
 

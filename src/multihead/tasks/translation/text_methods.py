@@ -14,15 +14,15 @@ from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.tasks.translation.without_effect import refuse_other_methods
 from multihead.text.terms import Glossary
 
-_OWN = ("prefixes", "progress", "first_number", "to", "source", "tags", "zero_shot", "phrases")
-"""Arguments of ``Translator.translate`` that are no keys of [search]."""
+_ARGUMENTS = ("prefixes", "progress", "first_number", "to", "source", "tags", "zero_shot", "phrases")
+"""Arguments of ``Translator.translate`` that are not keys of [search]."""
 
 
 class TextMethods(LineTranslator):
-    """Translation of texts and lines, by a translator that was loaded from run folders."""
+    """Translation of texts and lines with a translator loaded from run folders."""
 
     folders: tuple[str, ...] = ()
-    _read: TextTranslator | None = None
+    _text_translator: TextTranslator | None = None
 
     @overload
     def translate(self, lines: str, settings: SearchSettings | None = None, **given: Any) -> str: ...
@@ -33,30 +33,29 @@ class TextMethods(LineTranslator):
     def translate(
         self, lines: str | Sequence[str], settings: SearchSettings | None = None, **given: Any
     ) -> str | list[Translation]:
-        """Translate one text into a text, or lines into a translation each.
+        """Translate one text into a text, or each line into a ``Translation``.
 
         One text may have several sentences and lines, placeholders and tags, as in
-        :meth:`translate_texts`. Of a list, each line is one sentence, and is given to the model as it is. The
+        :meth:`translate_texts`. In a list, each line is one sentence, passed to the model unchanged. The
         translation of an empty line is empty. A line that is too long for the model is not translated; the
         note of its translation says so. Nothing is truncated silently.
 
         Args:
             lines: one text, or lines of one sentence each.
-            settings: search settings; None: those of the run's recipe.
+            settings: search settings; None: the recipe's.
             given: keys of [search] to override (``beam_size=2``), and ``prefixes``, ``progress``,
                 ``first_number``, ``phrases`` and, for a model of several directions, ``to``, ``source``,
                 ``tags`` and ``zero_shot``, as in :meth:`Translator.translate`. For one text also
                 ``glossary`` and ``sentences``.
 
         Raises:
-            UserError: an unknown key, a value out of range, contradictory settings, or a setting that has no
-                effect on the method of search.
+            UserError: an unknown key, a value out of range, contradictory settings, or a setting without
+                effect on the search method.
         """
         if isinstance(lines, str):
             return self.translate_texts([lines], settings, **given)[0].text
-        own = {key: given.pop(key) for key in _OWN if key in given}
-        chosen = self._choose(settings, given)
-        return super().translate(lines, chosen, **own)
+        arguments = {key: given.pop(key) for key in _ARGUMENTS if key in given}
+        return super().translate(lines, self._merge(settings, given), **arguments)
 
     def translate_texts(
         self,
@@ -71,11 +70,11 @@ class TextMethods(LineTranslator):
         zero_shot: bool = False,
         **given: Any,
     ) -> list[TextTranslation]:
-        """Translate texts of any length: sentences, placeholders and tags are kept apart and put together.
+        """Translate texts of any length, with several sentences, placeholders and tags.
 
         Args:
-            texts: each with any number of lines and sentences.
-            settings: search settings; None: those of the run's recipe.
+            texts: texts with any number of lines and sentences.
+            settings: search settings; None: the recipe's.
             glossary: terms that the translations must have, or a file of them.
             sentences: False: each line is one sentence.
             to: target language of a model of several directions; this and the following as in
@@ -86,26 +85,29 @@ class TextMethods(LineTranslator):
             given: keys of [search] to override; ``n_best`` gives alternatives.
 
         Raises:
-            UserError: as :meth:`translate` does; a broken glossary.
+            UserError: see :meth:`translate`; a broken glossary.
         """
         named = to is not None or source is not None or bool(tags)
         directed = self.toward(to, source, tags, zero_shot=zero_shot) if named else self.with_direction()
         if isinstance(glossary, str | Path):
             glossary = Glossary.load(glossary)
-        chosen = self._choose(settings, given)
+        settings = self._merge(settings, given)
         translator = self._texts().around(directed)
-        return translator.translate(texts, chosen, sentences=sentences, glossary=glossary)
+        return translator.translate(texts, settings, sentences=sentences, glossary=glossary)
 
     def _texts(self) -> TextTranslator:
-        """Return what translates texts; its files are read once."""
-        if self._read is None:
-            self._read = TextTranslator.of_runs(self, *self.folders) if self.folders else TextTranslator(self)
-        return self._read
+        """Return the text translator, whose files are read once."""
+        if self._text_translator is None:
+            folders = self.folders
+            self._text_translator = (
+                TextTranslator.of_runs(self, *folders) if folders else TextTranslator(self)
+            )
+        return self._text_translator
 
-    def _choose(self, settings: SearchSettings | None, given: dict[str, Any]) -> SearchSettings:
-        chosen = change_settings(settings or self.settings, given)
-        refuse_other_methods([f"search.{key}" for key in given], chosen.method)
-        return chosen
+    def _merge(self, settings: SearchSettings | None, given: dict[str, Any]) -> SearchSettings:
+        merged = change_settings(settings or self.settings, given)
+        refuse_other_methods([f"search.{key}" for key in given], merged.method)
+        return merged
 
 
 class LoadedNativeTranslator(ListsMethods, TextMethods, NativeTranslator):

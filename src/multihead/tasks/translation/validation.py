@@ -20,13 +20,13 @@ from multihead.tasks.translation.lines import Translator
 from multihead.training import Validation
 
 MAPS, MIN_WORDS, MAX_WORDS = 3, 3, 14
-"""Number of sentences with attention maps in the report, and their least and greatest number of words."""
+"""Number of sentences with attention maps in the report, and their minimum and maximum length in words."""
 
 
 class Validator:
-    """Validates a model on the prepared validation pairs, at most ``validation.max_examples`` of them.
+    """Validates a model on at most ``validation.max_examples`` prepared validation pairs.
 
-    It translates by greedy search, which is fast and ranks checkpoints as beam search does.
+    It translates with greedy search, which is fast and ranks checkpoints as beam search does.
 
     Args:
         prepared: prepared data.
@@ -52,17 +52,16 @@ class Validator:
         self.search = recipe.search.model_copy(update={"method": "greedy", "n_best": 1})
         self.lowercase = recipe.data.lowercase
         count = len(prepared.valid)
-        chosen = np.linspace(0, count - 1, min(count, validation.max_examples)).round().astype(int)
-        self.text = [prepared.valid_pairs[i] for i in chosen]
+        rows = np.linspace(0, count - 1, min(count, validation.max_examples)).round().astype(int)
+        self.text = [prepared.valid_pairs[i] for i in rows]
         self.pairs = PairList(
-            [prepared.valid.source(i) for i in chosen], [prepared.valid.target(i) for i in chosen]
+            [prepared.valid.source(i) for i in rows], [prepared.valid.target(i) for i in rows]
         )
-        shown = min(len(chosen), validation.samples)
-        self.shown = np.linspace(0, len(chosen) - 1, shown).round().astype(int).tolist()
+        samples = min(len(rows), validation.samples)
+        self.sample_rows = np.linspace(0, len(rows) - 1, samples).round().astype(int).tolist()
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
-        """Return loss per token (unsmoothed), perplexity, accuracy, BLEU, chrF, exact matches,
-        error rates; translations as samples."""
+        """Return loss per token (unsmoothed) and further metrics, with translations as samples."""
         metrics = self._likelihood(model, step)
         sources, references = zip(*self.text, strict=True)
         translator = self.translator(model)
@@ -78,7 +77,7 @@ class Validator:
         metrics["cer"] = character_error_rate(outputs_, references_)
         samples = [
             f"source     {sources[i]}\nreference  {references[i]}\noutput     {outputs[i].strip()}"
-            for i in self.shown
+            for i in self.sample_rows
         ]
         return Validation(metrics, "\n\n".join(samples))
 
@@ -86,14 +85,14 @@ class Validator:
         """Return attention maps for a few validation sentences; none if the model has no attention."""
         translator = self.translator(model)
         suitable = [source for source, _ in self.text if MIN_WORDS <= len(source.split()) <= MAX_WORDS]
-        chosen = np.linspace(0, len(suitable) - 1, min(len(suitable), MAPS)).round().astype(int)
-        found = []
-        for source in (suitable[i] for i in chosen):
+        positions = np.linspace(0, len(suitable) - 1, min(len(suitable), MAPS)).round().astype(int)
+        aligned = []
+        for source in (suitable[i] for i in positions):
             output = translator.translate([source], self.search)[0].text
             map_ = alignment(translator, source, output)
             if map_ is not None:
-                found.append(AlignedSentence(source, output, map_))
-        return found
+                aligned.append(AlignedSentence(source, output, map_))
+        return aligned
 
     def translator(self, model: nn.Module) -> Translator:
         """Return a translator with this model."""

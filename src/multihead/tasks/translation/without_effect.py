@@ -1,6 +1,6 @@
-"""Errors for given settings that have no effect.
+"""Errors for given settings without effect.
 
-Settings in a recipe *file* are never refused: a file may keep settings for its other variants.
+Settings in a recipe *file* are never refused: the file may keep them for other variants.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -29,20 +29,20 @@ def refuse_keys(given: Collection[str], keys: Iterable[str], reason: str) -> Non
     Args:
         given: the given dotted keys.
         keys: the keys without effect.
-        reason: the reason.
+        reason: why they have none.
 
     Raises:
         UserError: one of the keys is given.
     """
     for key in keys:
-        if typed := next((one for one in given if one == key or one.startswith(f"{key}.")), None):
+        if typed := next((name for name in given if name == key or name.startswith(f"{key}.")), None):
             raise without_effect(f"--{typed}", reason)
 
 
 def refuse_other_methods(
     given: Collection[str], method: str, *, methods: Sequence[str] = ("beam", "sample")
 ) -> None:
-    """Refuse given keys of [search] that the search method does not use.
+    """Refuse given keys of [search] that the search method ignores.
 
     Args:
         given: the given dotted keys.
@@ -59,7 +59,7 @@ def refuse_other_methods(
 
 
 def refuse_fields(given: Collection[str], data: DataSettings, sources: Sequence[str]) -> None:
-    """Refuse column names for plain text files, each of which holds one side.
+    """Refuse column names for plain text files, which hold one side each.
 
     Raises:
         UserError: one of the keys is given.
@@ -80,12 +80,12 @@ class _Rule(NamedTuple):
 
 
 def _other(section: str, key: str, *values: object) -> Callable[[Any], bool]:
-    """Return a condition: the recipe has the setting, with a value other than these."""
+    """Return a condition: the recipe has the setting, and its value is not one of these."""
     missing = object()
 
     def holds(recipe: Recipe[Settings]) -> bool:
-        found = getattr(recipe.section(section), key, missing)
-        return found is not missing and found not in values
+        value = getattr(recipe.section(section), key, missing)
+        return value is not missing and value not in values
 
     return holds
 
@@ -102,8 +102,8 @@ def _read_from_files(recipe: Recipe[Settings]) -> bool:
 
 def _validates_on_files(recipe: Recipe[Settings]) -> bool:
     names = ("valid_source", "valid_files", "valid")
-    drawn = getattr(recipe.data, "generate", "")
-    return not drawn and any(getattr(recipe.data, name, ()) for name in names)
+    generated = getattr(recipe.data, "generate", "")
+    return not generated and any(getattr(recipe.data, name, ()) for name in names)
 
 
 def _of_one_corpus(recipe: Recipe[Settings]) -> bool:
@@ -124,7 +124,7 @@ _RULES = (
     _Rule(
         tuple(f"tokenizer.{key}" for key in ("kind", *_OF_A_TOKENIZER)),
         _read_from_files,
-        "where the tokenizer is read from tokenizer.file",
+        "if the tokenizer is read from tokenizer.file",
     ),
     _Rule(
         ("tokenizer.min_frequency", "tokenizer.split_digits"),
@@ -134,7 +134,7 @@ _RULES = (
     _Rule(
         ("data.valid_fraction", "data.seed"),
         _validates_on_files,
-        "where validation files are named: nothing is held out",
+        "if validation files are named: nothing is held out",
     ),
     _Rule(
         ("data.both_directions", "data.temperature"),
@@ -198,11 +198,7 @@ _RULES = (
 
 
 def refuse_without_effect(given: Collection[str], recipe: Recipe[Settings]) -> None:
-    """Refuse given training settings that have no effect together with the recipe's other settings.
-
-    Args:
-        given: the given dotted keys.
-        recipe: the recipe.
+    """Refuse given dotted keys of training settings without effect in this recipe.
 
     Raises:
         UserError: one of them has no effect.

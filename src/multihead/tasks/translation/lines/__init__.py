@@ -1,6 +1,6 @@
-"""Inference with a trained run: translation, scoring, text and image generation, classification.
+"""Translation and scoring of lines.
 
-``Translator`` is imported on first use, because it needs PyTorch; ``generation.native_translator`` does not.
+``Translator`` is imported on first use, because it needs PyTorch; ``native_translator`` does not.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""Attention of the words of a translation on those of its sentence."""
+"""Attention of the words of a translation on the words of its source."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -8,24 +8,24 @@ import numpy as np
 from multihead.inspect.maps import AlignmentHead, align, sentence
 from multihead.inspect.maps.records import Attended
 from multihead.tasks.translation.texts.protected_line import SearchedLine
-from multihead.tasks.translation.texts.tag_alignment import Weights
+from multihead.tasks.translation.texts.tag_alignment import Floats, Weights, locate
 from multihead.tasks.translation.texts.text_layout import Span
 from multihead.text import symbols
 from multihead.text.lexicon import Lexicon
 from multihead.text.tokenizer import Tokenizer
 
 UNKNOWN = 0.02
-"""Weight of a pair of words that the lexicon does not know."""
+"""Weight of a word pair that is missing from the lexicon."""
 
 
 class _Tokenizers(Protocol):
-    """The tokenizers of a translator, and the length that it accepts."""
+    """The tokenizers and the length limit of a translator."""
 
     source_tokenizer: Tokenizer
     target_tokenizer: Tokenizer
 
     def too_long(self, source: Sequence[int], target: Sequence[int]) -> str | None:
-        """Return a message where a side is longer than the limit."""
+        """Return a message if a side is longer than the limit."""
 
 
 def word_weights(
@@ -35,9 +35,9 @@ def word_weights(
     texts: Sequence[str],
     lexicon: Lexicon,
 ) -> list[Weights | None]:
-    """Return the attention of the words of each translation on those of its source.
+    """Return, for each translation, the attention of its words on the words of its source.
 
-    Attention is vague about articles and prepositions, of which a lexicon is sure.
+    Attention is vague about articles and prepositions; a lexicon corrects it.
     """
     source, target = translator.source_tokenizer, translator.target_tokenizer
     sources = source.encode_batch([line.text for line in lines])
@@ -48,50 +48,57 @@ def word_weights(
     records = attended(sources, targets)
     if not records:
         return [None] * len(lines)
-    found: list[Weights | None] = []
+    results: list[Weights | None] = []
     for index, (line, text) in enumerate(zip(lines, texts, strict=True)):
-        read = sentence(source, [*sources[index], source.eos_id], getattr(source, "tag_ids", ()))
-        written = sentence(target, [*targets[index], target.eos_id])
+        source_words = sentence(source, [*sources[index], source.eos_id], getattr(source, "tag_ids", ()))
+        target_words = sentence(target, [*targets[index], target.eos_id])
         aligned = align(
-            records, read, written, index=index, words=True, choice=AlignmentHead(all_layers=True)
+            records,
+            source_words,
+            target_words,
+            index=index,
+            words=True,
+            choice=AlignmentHead(all_layers=True),
         )
         originals = {entry.symbol: entry.span.text for entry in line.table.entries}
         rows = _spans(text, [originals.get(word.text, word.text) for word in aligned.target])
         columns = _spans(line.unit.text, [originals.get(word.text, word.text) for word in aligned.source])
         weights = Weights(aligned.matrix_TS.astype(np.float64), rows, columns)
         weights = _inform(weights, text, line.unit.text, lexicon)
-        found.append(_sharpen(weights, text, line.unit.text))
-    return found
+        results.append(_sharpen(weights, text, line.unit.text))
+    return results
 
 
 def _inform(weights: Weights, text: str, sentence: str, lexicon: Lexicon) -> Weights:
     """Multiply each weight by how well its words translate each other."""
-    known_TS = np.array(
+    scores_TS = np.array(
         [
             [lexicon.weight(sentence[a:b], text[start:end]) for a, b in weights.columns]
             for start, end in weights.rows
         ]
     ).reshape(weights.matrix_TS.shape)
-    matrix_TS = weights.matrix_TS * (known_TS + UNKNOWN)
+    return _with_rows(weights, weights.matrix_TS * (scores_TS + UNKNOWN))
+
+
+def _with_rows(weights: Weights, matrix_TS: Floats) -> Weights:
+    """Return weights with this matrix, its rows normalised to sum 1."""
     totals_T = matrix_TS.sum(axis=1, keepdims=True)
     return weights._replace(matrix_TS=matrix_TS / np.where(totals_T > 0, totals_T, 1))
 
 
 def _sharpen(weights: Weights, text: str, sentence: str) -> Weights:
-    """Let target words compete for source words, and punctuation match punctuation alone.
+    """Let target words compete for source words, and match punctuation with punctuation alone.
 
-    An article attends most to its noun, but the noun's translation does so more. So each weight is multiplied
-    by its share of the attention on its source word, squared.
+    Each weight is multiplied by its squared share of the attention on its source word: an article attends
+    most to its noun, but the noun's translation does so more.
     """
-    written = np.array([_is_word(text[start:end]) for start, end in weights.rows])
-    read = np.array([_is_word(sentence[start:end]) for start, end in weights.columns])
-    if not written.any() or not read.any():
+    target_is_word = np.array([_is_word(text[start:end]) for start, end in weights.rows])
+    source_is_word = np.array([_is_word(sentence[start:end]) for start, end in weights.columns])
+    if not target_is_word.any() or not source_is_word.any():
         return weights
-    matrix_TS = np.where(written[:, None] == read, weights.matrix_TS, 0.0)
+    matrix_TS = np.where(target_is_word[:, None] == source_is_word, weights.matrix_TS, 0.0)
     shares_TS = matrix_TS / np.maximum(matrix_TS.sum(axis=0), 1e-9)
-    matrix_TS = matrix_TS * shares_TS**2
-    totals_T = matrix_TS.sum(axis=1, keepdims=True)
-    return weights._replace(matrix_TS=matrix_TS / np.where(totals_T > 0, totals_T, 1))
+    return _with_rows(weights, matrix_TS * shares_TS**2)
 
 
 def _is_word(text: str) -> bool:
@@ -99,37 +106,29 @@ def _is_word(text: str) -> bool:
 
 
 def _mark(text: str, line: SearchedLine) -> str:
-    """Return a finished translation as it is spelled for the model."""
+    """Return a finished translation with the symbols that the model reads and writes."""
     if not line.symbols:
         return text
+    entries = line.table.entries
+    places = zip(locate(text, [entry.span.text for entry in entries]), entries, strict=True)
+    symbols_at = sorted((place.start, entry.symbol, place.end) for place, entry in places if place)
     parts, end = [], 0
-    for start, entry in sorted(_find(text, line)):
+    for start, symbol, stop in symbols_at:
         if start >= end:
-            parts += [symbols.escape(text[end:start]), entry[0]]
-            end = start + len(entry[1])
+            parts += [symbols.escape(text[end:start]), symbol]
+            end = stop
     return "".join([*parts, symbols.escape(text[end:])])
 
 
-def _find(text: str, line: SearchedLine) -> list[tuple[int, tuple[str, str]]]:
-    places: list[tuple[int, tuple[str, str]]] = []
-    ends: dict[str, int] = {}
-    for symbol, span in line.table.entries:
-        place = text.find(span.text, ends.get(span.text, 0))
-        if place >= 0:
-            ends[span.text] = place + len(span.text)
-            places.append((place, (symbol, span.text)))
-    return places
-
-
 def _spans(text: str, words: Sequence[str]) -> list[Span]:
-    """Return the place of each word in a text, which may be written otherwise, e.g. in other case."""
+    """Return the place of each word in a text that may spell it differently, e.g. in case."""
     folded = text.casefold() if len(text.casefold()) == len(text) else text
     spans: list[Span] = []
     end = 0
     for word in words:
-        wanted = word.casefold() if folded is not text else word
-        start = folded.find(wanted, end) if wanted else end
-        if start < 0 or start > end + 20 + len(word):  # spelt otherwise: the next word of the text
+        folded_word = word.casefold() if folded is not text else word
+        start = folded.find(folded_word, end) if folded_word else end
+        if start < 0 or start > end + 20 + len(word):  # spelt differently: the next word of the text
             start = end + (len(text[end:]) - len(text[end:].lstrip()))
         end = min(len(text), start + len(word))
         spans.append(Span(start, end))

@@ -14,11 +14,11 @@ class SourceLine:
     """A line to translate.
 
     Attributes:
-        text: the line as it was given.
+        text: the original line.
         tokens: its token ids, without the end symbol.
         prefix: token ids that the output must begin with.
         index: its position among the given lines.
-        phrases: that the output must contain.
+        phrases: phrases that the output must contain.
     """
 
     text: str
@@ -31,8 +31,8 @@ class SourceLine:
 def batch_by_length(lines: Iterable[SourceLine], max_tokens: int) -> list[list[SourceLine]]:
     """Split lines into batches of similar length, longest first: memory runs out in the first batch or never.
 
-    A batch holds at most ``max_tokens`` source tokens, end symbols and padding included. A line that is
-    longer than that becomes a batch of its own.
+    A batch holds at most ``max_tokens`` source tokens, end symbols and padding included. A longer line
+    becomes a batch of its own.
     """
     batches: list[list[SourceLine]] = []
     for line in sorted(lines, key=lambda line: -len(line.tokens)):

@@ -1,4 +1,4 @@
-"""Directions of a multilingual translator: those it was trained in, and the requested one."""
+"""Trained and requested directions of a multilingual translator."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ class RequestedDirection(NamedTuple):
 
     Attributes:
         target: target language.
-        source: source language; "" for any.
+        source: source language; "": any.
         tags: further symbols before the source.
-        zero_shot: True if the model was not trained in this direction.
+        zero_shot: whether the direction was not trained.
     """
 
     target: str
@@ -81,41 +81,42 @@ class Directions:
             zero_shot: allow a direction without training data, between languages with training data.
 
         Raises:
-            UserError: no target although there are several; an unknown language or tag; a direction that was
-                not trained.
+            UserError: several targets, but none is named; an unknown language or tag; an untrained direction.
         """
         if target is None:
-            reachable = [to for of, to in self.trained if source is None or of == closest(source, [of])]
+            reachable = [
+                to for start, to in self.trained if source is None or start == closest(source, [start])
+            ]
             offered = list(dict.fromkeys(reachable)) or self.targets
             if len(offered) > 1:
                 remedy = f"Name one with --to: {', '.join(offered)}."
                 raise UserError("it translates to several languages", place=self.place, remedy=remedy)
             target = offered[0]
-        found = self._known(target, self.targets, "to")
-        known = [*self.sources, *self.targets] if zero_shot else self.sources
-        begun = "" if source is None else self._known(source, known, "from")
+        target = self._closest(target, self.targets, "to")
+        sources = [*self.sources, *self.targets] if zero_shot else self.sources
+        source = "" if source is None else self._closest(source, sources, "from")
         symbols = tuple(tagged.tag(name, place="--tag") for name in tags)
         for symbol in symbols:
             if symbol not in self.tags:
                 remedy = f"It has {', '.join(self.tags) or 'none'}."
                 raise UserError(f"it was not trained with the tag {symbol}", place=self.place, remedy=remedy)
-        untrained = bool(begun) and (begun, found) not in self.trained
-        if untrained and begun == found:
-            raise UserError(f"from {begun} to {found}", place=self.place, remedy="Name two languages.")
+        untrained = bool(source) and (source, target) not in self.trained
+        if untrained and source == target:
+            raise UserError(f"from {source} to {target}", place=self.place, remedy="Name two languages.")
         if untrained and not zero_shot:
             raise UserError(
-                f"it was never trained to translate from {begun} to {found}",
+                f"it was never trained to translate from {source} to {target}",
                 place=self.place,
                 remedy=f"Try it with --zero-shot. It was trained in {self}.",
             )
-        return RequestedDirection(found, begun, symbols, untrained)
+        return RequestedDirection(target, source, symbols, untrained)
 
-    def _known(self, code: str, offered: Sequence[str], way: str) -> str:
-        found = closest(code, offered)
-        if found is None:
+    def _closest(self, code: str, offered: Sequence[str], way: str) -> str:
+        language = closest(code, offered)
+        if language is None:
             fact = f'it does not translate {way} "{code}"'
             raise UserError(fact, place=self.place, remedy=f"It translates {way} {', '.join(offered)}.")
-        return found
+        return language
 
     def __str__(self) -> str:
         return ", ".join(f"{source}-{target}" for source, target in self.trained)

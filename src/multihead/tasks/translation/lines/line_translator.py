@@ -1,4 +1,4 @@
-"""Translation of lines, whatever computes the search."""
+"""Translation of lines, independent of the engine that searches."""
 
 import copy
 import warnings
@@ -26,11 +26,11 @@ from multihead.text.tagged import TaggedTokenizer
 from multihead.text.tokenizer import Tokenizer
 
 DEFAULT_LIMIT = 2048
-"""Most tokens of a line for a model without a length limit: attention memory grows with the square."""
+"""Most tokens of a line for a model without a length limit: attention memory grows quadratically."""
 
 
 class LineTranslator(ABC):
-    """Translates lines; a subclass searches and has the models.
+    """Translates lines; a subclass holds the models and searches.
 
     Args:
         source_tokenizer: source tokenizer of all models.
@@ -66,24 +66,24 @@ class LineTranslator(ABC):
     def searched(
         self, batch: Sequence[SourceLine], settings: SearchSettings, numbers: Sequence[int]
     ) -> list[list[Hypothesis]]:
-        """Return the outputs for each line, best first by their log-probability and length.
+        """Return the outputs for each line, best first by length-normalised log-probability.
 
         Args:
             batch: the lines, longest first.
-            settings: of the search.
-            numbers: that identify the lines; they seed random samples.
+            settings: search settings.
+            numbers: numbers that identify the lines; they seed random samples.
         """
 
     @abstractmethod
     def attended(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> list[AttentionRecord]:
-        """Return each layer's attention over the source, of the first model; see ``Attended``."""
+        """Return the first model's attention over the source by layer; see ``Attended``."""
 
     def hypotheses(
         self, batch: Sequence[SourceLine], settings: SearchSettings, numbers: Sequence[int]
     ) -> list[list[Hypothesis]]:
-        """Return the outputs for each line as ``searched`` does, ranked by coverage too if asked to."""
+        """Return the outputs for each line as ``searched`` does; rank by coverage if the settings say so."""
         beta = settings.coverage_penalty if settings.method == "beam" else 0.0
         if not beta:
             return self.searched(batch, settings, numbers)
@@ -96,7 +96,7 @@ class LineTranslator(ABC):
             source=self.source_tokenizer,
             target=self.target_tokenizer,
         )
-        return [some[: settings.n_best] for some in ranked]
+        return [group[: settings.n_best] for group in ranked]
 
     def replacements(self, pairs: Sequence[tuple[str, Sequence[int]]]) -> list[list[str]]:
         """Return, for each (line, output tokens), a word of the line for each unknown token."""
@@ -105,24 +105,24 @@ class LineTranslator(ABC):
     def word_weights(
         self, lines: Sequence[SearchedLine], texts: Sequence[str], lexicon: Lexicon
     ) -> list[Weights | None]:
-        """Return the attention of each translation's words on those of its source; None: there is none."""
+        """Return the attention of each translation's words on its source's words; None without attention."""
         return word_weights(self.attended, self, lines, texts, lexicon)
 
     def batch_tokens(self, settings: SearchSettings, *, plain: bool) -> int:
-        """Return the source tokens of a batch; ``plain``: without prefixes."""
+        """Return the source tokens per batch; ``plain``: whether no line has a prefix."""
         return settings.batch_tokens
 
     def prepare(self, settings: SearchSettings, *, begun: bool, phrases: bool) -> None:  # noqa: B027
-        """Load what such searches need and is not loaded yet; a server calls this outside its queue.
+        """Load the models that such searches need; a server calls this outside its queue.
 
         Args:
-            settings: of the searches.
+            settings: search settings.
             begun: whether translations have a forced prefix.
             phrases: whether they must contain given phrases.
         """
 
     def inference(self) -> AbstractContextManager[object]:
-        """Return the context of all searches of a call."""
+        """Context manager around all searches of one call."""
         return nullcontext()
 
     def toward(
@@ -139,7 +139,7 @@ class LineTranslator(ABC):
             to: target language; None if there is only one.
             source: source language, to check that the direction was trained; None for any.
             tags: domains ("legal") or origins of the source.
-            zero_shot: allow a direction that was not trained, see ``asked``.
+            zero_shot: allow an untrained direction.
 
         Raises:
             UserError: see ``Directions.ask``; the run names no languages.
@@ -147,15 +147,15 @@ class LineTranslator(ABC):
         if self.directions is None:
             fact = "this model was not trained with language tags; it translates in one direction"
             raise UserError(fact, place="--to", remedy="Leave the languages and tags out.")
-        asked = self.directions.ask(to, source, tags, zero_shot=zero_shot)
+        direction = self.directions.ask(to, source, tags, zero_shot=zero_shot)
         directed = copy.copy(self)
-        directed.asked = asked
+        directed.asked = direction
         base = self.target_tokenizer  # one vocabulary for both sides, and never tagged
-        directed.source_tokenizer = TaggedTokenizer(base, asked.symbols)
+        directed.source_tokenizer = TaggedTokenizer(base, direction.symbols)
         return directed
 
     def with_direction(self) -> Self:
-        """Return this translator if it has a direction or needs none, else the one for its only direction."""
+        """Return this translator; if it lacks a direction, the translator for its only direction."""
         return self if self.directions is None or self.asked is not None else self.toward()
 
     def translate(
@@ -174,20 +174,20 @@ class LineTranslator(ABC):
     ) -> list[Translation]:
         """Translate lines; results are in the order of the lines.
 
-        An empty line gives an empty translation. A line that is longer than the model accepts is not
-        translated, and its note says so. Nothing is truncated silently.
+        An empty line gives an empty translation. A line that is too long for the model is not translated, and
+        its note says so. Nothing is truncated silently.
 
         Args:
             lines: one sentence each.
-            settings: search settings; None: the translator's own.
+            settings: search settings; None: the translator's.
             prefixes: forced beginning of each translation, in whole words; "" for none.
             progress: called with the number of finished lines.
             first_number: number of the first line; it seeds random samples.
             to: target language of a multilingual model; for this and the following see ``toward``.
             source: source language.
             tags: domains or origins.
-            zero_shot: allow a direction that was not trained, with a warning.
-            phrases: that each translation must contain; one that cannot is empty, with a note.
+            zero_shot: allow an untrained direction, with a warning.
+            phrases: phrases that each translation must contain; if it cannot, it is empty, with a note.
 
         Raises:
             UserError: contradictory settings; scores that are not finite; lines that are not strings; see
@@ -242,7 +242,7 @@ class LineTranslator(ABC):
         target = self.target_tokenizer
         numbers = [first_number + line.index for line in batch]
         hypotheses = self.hypotheses(batch, _with_full_beam(settings), numbers)
-        pairs = [(line.text, h.tokens) for line, found in zip(batch, hypotheses, strict=True) for h in found]
+        pairs = [(line.text, h.tokens) for line, group in zip(batch, hypotheses, strict=True) for h in group]
         unknown = [pair for pair in pairs if settings.replace_unknown and target.unk_id in pair[1]]
         words = dict(zip(unknown, self.replacements(unknown) if unknown else (), strict=True))
 
@@ -251,12 +251,12 @@ class LineTranslator(ABC):
             return Output.of(h, target.decode(h.tokens, words.get((line, h.tokens), ())).replace("\n", " "))
 
         return [
-            Translation.of(line.text, _n_best([output(line.text, h) for h in found], settings))
-            for line, found in zip(batch, hypotheses, strict=True)
+            Translation.of(line.text, _n_best([output(line.text, h) for h in group], settings))
+            for line, group in zip(batch, hypotheses, strict=True)
         ]
 
     def too_long(self, source: Sequence[int], target: Sequence[int]) -> str | None:
-        """Return a message where a side of the pair, without end symbol, is longer than the limit."""
+        """Return a message if a side of the pair, without end symbol, is longer than the limit."""
         limit = DEFAULT_LIMIT if self.limit is None else self.limit - 1
         for side, ids in (("line", source), ("translation", target)):
             if len(ids) > limit:
@@ -265,7 +265,7 @@ class LineTranslator(ABC):
 
 
 def _with_full_beam(settings: SearchSettings) -> SearchSettings:
-    """Request the whole beam where n_best > 1, because different token sequences may give the same text."""
+    """Request the whole beam if n_best > 1, because different token sequences may give the same text."""
     if settings.method != "beam" or not 1 < settings.n_best < settings.beam_size:
         return settings
     return settings.model_copy(update={"n_best": settings.beam_size})

@@ -1,4 +1,4 @@
-"""Loading of translators: by the native kernels alone where they accept the run, else with PyTorch."""
+"""Loading of translators: with the native kernels alone if they accept the run, else with PyTorch."""
 
 import importlib
 import sys
@@ -13,11 +13,11 @@ from multihead.tasks.translation.lines.line_translator import LineTranslator
 from multihead.tasks.translation.lines.native_translator import NativeTranslator
 
 GPUS = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/kfd")
-"""Files that a system with a GPU for PyTorch has; a Mac has one without them."""
+"""Device files of GPUs that PyTorch supports; a Mac has a GPU without them."""
 
 
 def load_translator(*folders: str | Path, device: str = "auto", precision: str = "auto") -> LineTranslator:
-    """Load a run, or several as an ensemble; PyTorch is imported only where the kernels do not suffice.
+    """Load a run, or several as an ensemble; PyTorch is imported only if the kernels do not suffice.
 
     Raises:
         UserError: as ``Translator.load``; PyTorch is needed and not installed.
@@ -28,34 +28,36 @@ def load_translator(*folders: str | Path, device: str = "auto", precision: str =
     if not is_installed("torch"):
         raise needs_pytorch(*folders, device=device)
     translator: Any = importlib.import_module("multihead.tasks.translation.lines.translator").Translator
-    found: LineTranslator = translator.load(*folders, device=device, precision=precision)
-    return found
+    loaded: LineTranslator = translator.load(*folders, device=device, precision=precision)
+    return loaded
 
 
 def native_record(*folders: str | Path, device: str = "auto") -> SearchRecord | None:
-    """Return the record by which a run is searched without PyTorch; None: it needs PyTorch."""
+    """Return the record for searching with a run without PyTorch; None: it needs PyTorch."""
     if len(folders) != 1 or not native_library.level() or not (device == "cpu" or _is_cpu(device)):
         return None
     return SearchRecord.read(folders[0])
 
 
 def needs_pytorch(*folders: str | Path, device: str = "auto") -> UserError:
-    """Return the error that these runs cannot be searched without PyTorch: the reason, and the remedy.
+    """Return the error that these runs need PyTorch, with reason and remedy.
 
     Raises:
-        UserError: the first folder is not a run's.
+        UserError: the first folder is not a run.
     """
     importlib.import_module("multihead.run").Run.open(folders[0])
     if len(folders) > 1:
         reason, mended = "an ensemble", ""
     elif not native_library.level():
         reason = "multihead was installed without its native part"
-        mended = "install it again where there is a C++ compiler, or"
+        mended = "install it again with a C++ compiler, or"
     elif not (device == "cpu" or _is_cpu(device)):
         reason, mended = f"the device is {device}", "give --device cpu, or"
     else:
         reason = f"it has no {NAME} that fits its files and this version"
-        mended = "run `multihead doctor RUN` where PyTorch is, which writes it if the run allows, or"
+        mended = (
+            "run `multihead doctor RUN` where PyTorch is installed, which writes it if the run allows, or"
+        )
     remedy = f"{mended} {install_command('torch')}".strip()
     return UserError(
         f"this run needs PyTorch, which is not installed: {reason}",
@@ -65,7 +67,7 @@ def needs_pytorch(*folders: str | Path, device: str = "auto") -> UserError:
 
 
 def device_type(*folders: str | Path, device: str = "auto") -> str:
-    """Return the type of the device that a translator of these runs is on.
+    """Return the device type of a translator of these runs.
 
     Raises:
         UserError: the device is not available.
@@ -74,10 +76,9 @@ def device_type(*folders: str | Path, device: str = "auto") -> str:
         return "cpu"
     if not is_installed("torch"):
         raise needs_pytorch(*folders, device=device)
-    found: str = importlib.import_module("multihead.system.hardware").pick_device(device).type
-    return found
+    return str(importlib.import_module("multihead.system.hardware").pick_device(device).type)
 
 
 def _is_cpu(device: str) -> bool:
-    """Return True if "auto" is the CPU, as far as can be seen without PyTorch."""
+    """Return whether "auto" is the CPU, as far as can be seen without PyTorch."""
     return device == "auto" and sys.platform != "darwin" and not any(Path(gpu).exists() for gpu in GPUS)

@@ -1,7 +1,6 @@
-"""Translation by the native kernels alone: NumPy and the native library, without PyTorch.
+"""Translation with NumPy and the native kernels, without PyTorch.
 
-What the kernels do not search (random samples, forced prefixes, very wide beams) is done by
-``generation.translator``, which is imported for it.
+Other searches (random samples, forced prefixes, very wide beams) run in ``Translator``, imported on demand.
 """
 
 import copy
@@ -31,15 +30,15 @@ from multihead.tasks.translation.lines.directions import Directions
 from multihead.tasks.translation.lines.line_translator import LineTranslator
 
 FORMATS: dict[str, Format] = {"fp32": "float32", "bf16": "bfloat16", "int8": "int8"}
-"""Formats of matrix products by precision; "auto" is bf16 where the processor multiplies it."""
+"""Formats of matrix products by precision; "auto" is bf16 if the processor multiplies it."""
 
 
 class NativeTranslator(LineTranslator):
     """Translates with one run whose search is recorded (``run.search_record``).
 
     Args:
-        record: of the run.
-        precision: of matrix products: auto, fp32, bf16 or int8.
+        record: search record of the run.
+        precision: precision of matrix products: auto, fp32, bf16 or int8.
 
     Raises:
         UserError: the run folder is damaged; no such precision.
@@ -56,7 +55,7 @@ class NativeTranslator(LineTranslator):
         )
         self.record, self._precision = record, precision
         self._model = NativeModel(record.model(), _format(precision))
-        self._full: list[Any] = []  # shared by copies, as are the two below
+        self._full: list[Any] = []  # shared by copies, like the next two
         self._attention: list[SourceAttention] = []
         self._loading = threading.Lock()
 
@@ -77,7 +76,7 @@ class NativeTranslator(LineTranslator):
         return cls(record, precision)
 
     def with_models(self) -> Any:
-        """Return the ``Translator`` of the same run, which is loaded the first time."""
+        """Return the ``Translator`` of the same run, loaded on first use."""
         with self._loading:
             if not self._full:
                 require("torch", "such a search (samples, prefixes, very wide beams)")
@@ -92,7 +91,7 @@ class NativeTranslator(LineTranslator):
         return full
 
     def prepare(self, settings: SearchSettings, *, begun: bool, phrases: bool) -> None:
-        """Load the models if the kernels do not run such a search; see ``LineTranslator``."""
+        """Load the models if the kernels cannot run such a search; see ``LineTranslator``."""
         native = _is_stepped(settings) if phrases else _plain(settings)
         if (begun or not native) and is_installed("torch"):
             self.with_models()
@@ -100,7 +99,7 @@ class NativeTranslator(LineTranslator):
     def searched(
         self, batch: Sequence[SourceLine], settings: SearchSettings, numbers: Sequence[int]
     ) -> list[list[Hypothesis]]:
-        """Search by the native kernels, or by PyTorch; see ``LineTranslator``."""
+        """Search with the native kernels or PyTorch; see ``LineTranslator``."""
         forced = any(line.prefix for line in batch)
         phrases = any(line.phrases for line in batch)
         if forced or not (_is_stepped(settings) if phrases else _plain(settings)):
@@ -143,16 +142,16 @@ class NativeTranslator(LineTranslator):
             settings.no_repeat_ngram,
             settings.min_length,
         )
-        found = self._model.beam(ids_BS, lengths_B, longest_B, request)
-        return self._by_pytorch(batch, settings, numbers) if found is None else found
+        hypotheses = self._model.beam(ids_BS, lengths_B, longest_B, request)
+        return self._by_pytorch(batch, settings, numbers) if hypotheses is None else hypotheses
 
     def _by_pytorch(
         self, batch: Sequence[SourceLine], settings: SearchSettings, numbers: Sequence[int]
     ) -> list[list[Hypothesis]]:
         full = self.with_models()
         with full.inference():
-            found: list[list[Hypothesis]] = full.searched(batch, settings, numbers)
-        return found
+            hypotheses: list[list[Hypothesis]] = full.searched(batch, settings, numbers)
+        return hypotheses
 
     def attended(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
@@ -171,28 +170,28 @@ def records(weights: Sequence[Sequence[Array]]) -> list[AttentionRecord]:
     """Return a record for each layer.
 
     Args:
-        weights: of each sentence, the weights of each layer, (H, T, S).
+        weights: attention weights by sentence and layer, (H, T, S).
     """
-    queries_B, keys_B = (np.array([own[0].shape[axis] for own in weights]) for axis in (1, 2))
-    found = []
+    queries_B, keys_B = (np.array([layers[0].shape[axis] for layers in weights]) for axis in (1, 2))
+    records = []
     for layer, of_layer in enumerate(zip(*weights, strict=True)):
         shape = len(of_layer), len(of_layer[0]), queries_B.max(), keys_B.max()
         weights_BHTS = np.zeros(shape, np.float32)
-        for row, own in zip(weights_BHTS, of_layer, strict=True):
-            row[:, : own.shape[1], : own.shape[2]] = own
+        for row, weights_HTS in zip(weights_BHTS, of_layer, strict=True):
+            row[:, : weights_HTS.shape[1], : weights_HTS.shape[2]] = weights_HTS
         name = f"decoder.layers.{layer}.cross_attention.score"
-        found.append(AttentionRecord(name, "cross", layer + 1, weights_BHTS, None, queries_B, keys_B))
-    return found
+        records.append(AttentionRecord(name, "cross", layer + 1, weights_BHTS, None, queries_B, keys_B))
+    return records
 
 
 def _is_stepped(settings: SearchSettings) -> bool:
-    """Return True for a search for phrases that the native kernels run step by step."""
+    """Return whether the native kernels can run a phrase search, step by step."""
     return not settings.no_repeat_ngram
 
 
 def _plain(settings: SearchSettings) -> bool:
-    """Return True for a search without phrases that the native kernels run as a whole."""
-    # Several outputs of a greedy search are refused by the search in PyTorch, with the reason.
+    """Return whether the native kernels can run a whole search without phrases."""
+    # The search in PyTorch refuses several outputs of a greedy search, with the reason.
     return settings.method == "beam" or (settings.method == "greedy" and settings.n_best == 1)
 
 

@@ -1,4 +1,4 @@
-"""The record of a run's search (``run.search_record``), written where PyTorch has proved the engine."""
+"""Writing of a run's search record (``run.search_record``) after PyTorch has verified the engine."""
 
 import torch
 from torch import nn
@@ -14,16 +14,16 @@ from multihead.search.consistency import example
 
 
 def record_search(run: Run, latest: LatestStepper) -> None:
-    """Write search.json of a finished run that the native kernels accept, unless there is a valid one.
+    """Write search.json for a finished run that the native kernels accept, unless a valid one exists.
 
-    A model from outside the package gets none: its code may change without a trace.
+    A model from outside the package gets none, because changes of its code would go unnoticed.
 
     Args:
-        run: a translator's.
+        run: run of a translator.
         latest: the stepper of its model.
     """
     model = latest.model
-    # Code from outside may make a model of a class from inside.
+    # An external recipe kind may build a model of a built-in class.
     built_in = run.recipe.kind in model_kinds.built_in() and type(model).__module__.startswith(
         "multihead.models."
     )
@@ -32,14 +32,14 @@ def record_search(run: Run, latest: LatestStepper) -> None:
     try:
         if latest.choice().engine != NATIVE or latest.inconsistent:
             return
-        found = record_of(run, model)
+        record = record_of(run, model)
     except (UserError, UndescribedError, ValueError):
         return  # the translation itself reports it
-    found.save()
+    record.save()
 
 
 def record_run(run: Run) -> None:
-    """Write search.json of a finished run that the native kernels accept, see :func:`record_search`."""
+    """Load a run and call :func:`record_search`."""
     if run.has_model:
         model, (source, target) = run.load_model("cpu"), run.tokenizers()
         pairs = example(source.vocab_size, target.vocab_size, target.bos_id, getattr(model, "limit", None))
@@ -51,7 +51,7 @@ def record_of(run: Run, model: nn.Module) -> SearchRecord:
 
     Raises:
         UndescribedError: the model does not describe itself.
-        ValueError: the description has weights that the run's file does not hold.
+        ValueError: the description has weights that the run's file lacks.
         UserError: the run folder is damaged.
     """
     names = {id(weight): name for name, weight in model.named_parameters()}

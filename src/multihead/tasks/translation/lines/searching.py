@@ -34,7 +34,7 @@ def search(
     observer: Observer | None = None,
     phrases: Sequence[Sequence[Phrase]] = (),
 ) -> list[list[Hypothesis]]:
-    """Decode a batch by the method of ``settings``; with phrases always by beam search.
+    """Decode a batch with the method of ``settings``; with phrases, always by beam search.
 
     Args:
         model: a stepper.
@@ -45,7 +45,7 @@ def search(
         capacity: most tokens the model can write; None: unlimited.
         numbers: B numbers that identify the sentences; they seed random samples.
         observer: called with the branches of every step.
-        phrases: that each output must contain; an output that cannot is left out.
+        phrases: phrases that each output must contain; other outputs are dropped.
 
     Raises:
         UserError: contradictory settings; scores that are not finite.

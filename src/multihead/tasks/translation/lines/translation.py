@@ -15,7 +15,7 @@ class Output:
         tokens: token ids of the target vocabulary, a forced prefix included.
         score: ``log_probability`` divided by the length penalty; hypotheses are sorted by it.
         log_probability: natural logarithm; the end symbol counts, a forced prefix does not.
-        cut: True if it reached the length limit before the end symbol.
+        cut: whether it reached the length limit before the end symbol.
     """
 
     text: str
@@ -36,10 +36,10 @@ class Translation:
     """A line and its translation.
 
     Attributes:
-        text: the best hypothesis; empty for an empty line and for one that could not be translated.
+        text: the best hypothesis; empty if the line is empty or could not be translated.
         source: the line.
-        hypotheses: best first; none where no search was run.
-        note: a warning: the line was too long, or the output was cut; None: no warning.
+        hypotheses: hypotheses, best first; empty without a search.
+        note: a warning, e.g. that the line was too long or the output cut; None: no warning.
     """
 
     text: str
@@ -49,7 +49,7 @@ class Translation:
 
     @classmethod
     def of(cls, line: str, outputs: Sequence[Output]) -> "Translation":
-        """Return a line with its hypotheses, best first; none, where it cannot contain all that it must."""
+        """Return a line with its hypotheses, best first; without any, no output had the required phrases."""
         if not outputs:
             return cls("", line, note="no translation contains all that it must")
         best = outputs[0]

@@ -33,7 +33,7 @@ from multihead.tasks.translation.lines.translation import PairScore
 from multihead.text.tokenizer import Tokenizer
 
 GPU_BATCH_FACTOR = 8
-"""Factor on ``search.batch_tokens`` on a GPU, where a small batch takes as long as a large one."""
+"""Factor on ``search.batch_tokens`` on a GPU, which takes as long for a small batch as for a large one."""
 
 
 class Translator(LineTranslator):
@@ -87,28 +87,28 @@ class Translator(LineTranslator):
         runs = [Run.open(folder).fit_for("translation") for folder in folders]
         vocabularies = [run.tokenizers() for run in runs]
         for run, pair in zip(runs, vocabularies, strict=True):
-            for side, one, first in zip(("source", "target"), pair, vocabularies[0], strict=True):
-                if one.fingerprint != first.fingerprint:
+            for side, tokenizer, first in zip(("source", "target"), pair, vocabularies[0], strict=True):
+                if tokenizer.fingerprint != first.fingerprint:
                     raise UserError(
                         f"its {side} vocabulary differs from that of {runs[0].folder}",
                         place=str(run.folder),
                         remedy="Combine runs that were trained with the same tokenizers.",
                     )
-        where = hardware.pick_device(device)
-        models = [run.load_model(where) for run in runs]
+        torch_device = hardware.pick_device(device)
+        models = [run.load_model(torch_device) for run in runs]
         leader = runs[0]
-        made = cls(
+        translator = cls(
             models,
             *vocabularies[0],
-            device=where,
+            device=torch_device,
             precision=precision,
             settings=leader.recipe.search,
             directions=Directions.of(leader.directions, vocabularies[0][0], str(leader.folder)),
         )
-        if where.type == "cpu":
-            for run, latest in zip(runs, made._steppers, strict=True):
+        if torch_device.type == "cpu":
+            for run, latest in zip(runs, translator._steppers, strict=True):
                 record_search(run, latest)
-        return made
+        return translator
 
     def with_models(self) -> Self:
         """Return this translator."""
@@ -117,7 +117,7 @@ class Translator(LineTranslator):
     def searched(
         self, batch: Sequence[SourceLine], settings: SearchSettings, numbers: Sequence[int]
     ) -> list[list[Hypothesis]]:
-        """Search by the chosen engine, or by an ensemble's steps; see ``LineTranslator``."""
+        """Search with the chosen engine, or with an ensemble; see ``LineTranslator``."""
         source, target = self.source_tokenizer, self.target_tokenizer
         steppers = [latest.stepper() for latest in self._steppers]
         return search(
@@ -139,10 +139,10 @@ class Translator(LineTranslator):
             return []
         target = self.target_tokenizer
         batch = collate(sources, targets, pad_id=target.pad_id, bos_id=target.bos_id, eos_id=target.eos_id)
-        return [one for one in record(self.models[0], batch) if one.kind == "cross"]
+        return [layer for layer in record(self.models[0], batch) if layer.kind == "cross"]
 
     def batch_tokens(self, settings: SearchSettings, *, plain: bool) -> int:
-        """Return the source tokens of a batch: more where one call on a GPU runs the whole beam search."""
+        """Return the source tokens per batch: more if one call on a GPU runs the whole beam search."""
         unusual = settings.method == "sample" or settings.min_length or settings.no_repeat_ngram
         whole_search = len(self._steppers) == 1 and hasattr(self._steppers[0].stepper(), "beam")
         large = self.device.type == "cuda" and whole_search and plain and not unusual

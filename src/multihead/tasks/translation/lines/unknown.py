@@ -20,7 +20,8 @@ def replacement_words(
     """Return, for each pair, the source word that each unknown token attends to most.
 
     Args:
-        attended: gives the model's attention over the source; if it has none, no words are returned.
+        attended: function that returns the model's attention over the source; without attention, no words are
+            returned.
         pairs: (source line, output tokens).
         source: source tokenizer.
         target: target tokenizer.
@@ -34,21 +35,21 @@ def replacement_words(
         return [[] for _ in pairs]
     replacements = []
     for index, (line, tokens) in enumerate(pairs):
-        read = sentence(source, [*sources[index], source.eos_id])
-        written = sentence(target, [*tokens, target.eos_id])
-        positions = align(cross, read, written, index=index).matrix_TS.argmax(axis=1)
-        words = _words(line, source, read)
-        chosen = [words[position] for position in positions]
+        source_sentence = sentence(source, [*sources[index], source.eos_id])
+        target_sentence = sentence(target, [*tokens, target.eos_id])
+        positions = align(cross, source_sentence, target_sentence, index=index).matrix_TS.argmax(axis=1)
+        words = _words(line, source, source_sentence)
+        attended_words = [words[position] for position in positions]
         replacements.append(
-            [word for token, word in zip(tokens, chosen, strict=True) if token == target.unk_id]
+            [word for token, word in zip(tokens, attended_words, strict=True) if token == target.unk_id]
         )
     return replacements
 
 
-def _words(line: str, tokenizer: Tokenizer, read: Sentence) -> list[str]:
+def _words(line: str, tokenizer: Tokenizer, words: Sentence) -> list[str]:
     """Return, for each token of a line, the word it belongs to, as spelled in the line."""
     pieces = tokenizer.pieces(line)
-    numbers = [token.word for token in read.pieces[: len(pieces)]]
+    numbers = [token.word for token in words.pieces[: len(pieces)]]
     starts: dict[int, int] = {}
     ends: dict[int, int] = {}
     for number, piece in zip(numbers, pieces, strict=True):

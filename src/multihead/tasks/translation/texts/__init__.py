@@ -1,1 +1,1 @@
-"""Texts."""
+"""Translation of texts: sentences, placeholders, tags and terms."""

@@ -1,4 +1,4 @@
-"""Calibration of the confidence by held-out translations; see ``generation.confidence``."""
+"""Calibration of the confidence on held-out translations; see ``confidence``."""
 
 import itertools
 import math
@@ -10,21 +10,21 @@ from multihead.tasks.translation.texts.confidence import USUAL, Calibration
 from multihead.text.tokenizer import Tokenizer
 
 MAX_POINTS = 200
-"""Most points of a calibration."""
+"""Maximum number of points of a calibration."""
 
 
 def raw_scores(translations: Sequence[Translation], references: Sequence[str]) -> list[tuple[float, float]]:
     """Return (mean token log-probability, sentence chrF from 0 to 1) of each searched translation."""
-    quality = sentence_chrf([one.text for one in translations], references)
+    quality = sentence_chrf([translation.text for translation in translations], references)
     return [
-        (one.hypotheses[0].log_probability / (len(one.hypotheses[0].tokens) + 1), value / 100)
-        for one, value in zip(translations, quality, strict=True)
-        if one.hypotheses
+        (translation.hypotheses[0].log_probability / (len(translation.hypotheses[0].tokens) + 1), value / 100)
+        for translation, value in zip(translations, quality, strict=True)
+        if translation.hypotheses
     ]
 
 
 def piece_rates(tokenizer: Tokenizer, lines: Sequence[str]) -> list[float]:
-    """Return the pieces a character of each line that is not empty."""
+    """Return the pieces per character of each non-empty line."""
     encoded = tokenizer.encode_batch(lines)
     return [len(ids) / len(line) for line, ids in zip(lines, encoded, strict=True) if line]
 
@@ -37,10 +37,10 @@ def fit(
     Args:
         log_probabilities: mean token log-probability of each output.
         qualities: sentence chrF of each output, from 0 to 1.
-        rates: pieces a character of the sources, see ``piece_rates``.
+        rates: pieces per character of the sources, see ``piece_rates``.
 
     Returns:
-        the calibration; its ``error`` is that of two-fold cross-validation.
+        The calibration; its ``error`` comes from two-fold cross-validation.
     """
     pairs = sorted(zip(log_probabilities, qualities, strict=True))
     folds = [_isotonic(pairs[start::2]) for start in (0, 1)]

@@ -1,11 +1,11 @@
-"""Confidence of a translation: the sentence-level chrF that its probability lets expect.
+"""Confidence of a translation: its expected sentence-level chrF, given its probability.
 
 The length-normalised log-probability of an output rises with its quality, but its scale differs from model to
 model. A calibration maps it to the mean chrF of such outputs on held-out data, by isotonic regression
 (Barlow & Brunk 1972; Zadrozny & Elkan 2002). It is stored in the run folder as confidence.json.
 
-A model may be sure of its output for text unlike any of its training. Such text is recognised by its source,
-which takes many more pieces a character than held-out text does.
+A model may be overconfident on text unlike its training data. Such text is recognised by its source,
+which has many more pieces per character than held-out text.
 """
 
 import json
@@ -22,9 +22,9 @@ FORMAT = 1
 LOW = 0.3
 """Confidence below which a translation should be reviewed."""
 USUAL, MARGIN = 0.99, 1.25
-"""A sentence is unfamiliar if its pieces a character exceed this quantile of held-out text by this factor."""
+"""Quantile of held-out text's pieces per character, and the factor above it that marks unfamiliar text."""
 FEWEST_PIECES = 4
-"""Pieces of a sentence from which on it can be unfamiliar."""
+"""Fewest pieces of a sentence that can be unfamiliar."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ class Calibration:
     """A non-decreasing, piecewise linear map from mean token log-probability to expected chrF in [0, 1].
 
     Attributes:
-        points: (mean log-probability, expected chrF), ascending; none: the probability itself is returned.
-        error: expected calibration error on data that the map was not fitted on; None: not measured.
+        points: (mean log-probability, expected chrF), ascending; empty: the map is the probability.
+        error: expected calibration error on held-out data; None: not measured.
         pairs: number of sentence pairs it was fitted on.
-        piece_rate: source pieces a character, the ``USUAL`` quantile of held-out text; None: not measured.
+        piece_rate: ``USUAL`` quantile of held-out source pieces per character; None: not measured.
     """
 
     points: tuple[tuple[float, float], ...] = ()
@@ -44,7 +44,7 @@ class Calibration:
     piece_rate: float | None = None
 
     def unfamiliar(self, pieces: int, characters: int) -> bool:
-        """Return True if so many pieces for so many characters are unlike the text of the training."""
+        """Return whether a text of these lengths is unlike the training data."""
         if self.piece_rate is None or pieces < FEWEST_PIECES:
             return False
         return pieces > MARGIN * self.piece_rate * characters
@@ -90,12 +90,12 @@ class Calibration:
             raise ValueError("its points are out of order")
         rate = content.get("piece_rate")
         if rate is not None and not 0 < (rate := float(rate)) < math.inf:
-            raise ValueError("its rate of pieces is no positive number")
+            raise ValueError("its rate of pieces is not a positive number")
         return cls(points, None if error is None else float(error), int(content["pairs"]), rate)
 
 
 def _between(before: tuple[float, float], after: tuple[float, float], x: float) -> float:
-    """Interpolate; before the first point its value is reached from 0, as the probability is."""
+    """Interpolate; before the first point, the value decays exponentially towards 0."""
     if before == after:
         return after[1] * math.exp(x - after[0])
     (x0, y0), (x1, y1) = before, after

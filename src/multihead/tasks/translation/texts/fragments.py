@@ -1,4 +1,4 @@
-"""Fragments of a sentence: what stands between its placeholders and terms, translated one by one."""
+"""Fragments of a sentence: the texts between its placeholders and terms, translated one by one."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,7 +15,7 @@ _LETTER = regex.compile(r"\p{L}")
 
 
 class SentenceFragment(NamedTuple):
-    """A part of a sentence: text to translate, or a part that is set as it is."""
+    """A part of a sentence to translate, or to replace by ``set_as``."""
 
     text: str
     set_as: str | None = None
@@ -23,24 +23,24 @@ class SentenceFragment(NamedTuple):
     @property
     def core(self) -> str:
         """The text without the punctuation and white space at its ends; a full stop stays."""
-        found = _CORE.search(self.text)
-        return found[0] if found else self.text
+        match = _CORE.search(self.text)
+        return match[0] if match else self.text
 
 
-def fragments(found: SearchedLine) -> list[SentenceFragment]:
-    """Split a sentence around its placeholders and its terms, whose targets are set."""
-    spans = [(span.start, span.end, span.text) for _, span in found.table.entries]
-    spans += [(span.start, span.end, span.text) for span in found.table.left]
-    inside = [(match.start, match.end, match.term.target) for match in found.matches]
-    spans += [one for one in inside if not any(s < one[1] and one[0] < e for s, e, _ in spans)]
+def fragments(line: SearchedLine) -> list[SentenceFragment]:
+    """Split a sentence at its placeholders and terms; a term is set as its target."""
+    spans = [(span.start, span.end, span.text) for _, span in line.table.entries]
+    spans += [(span.start, span.end, span.text) for span in line.table.left]
+    inside = [(match.start, match.end, match.term.target) for match in line.matches]
+    spans += [term for term in inside if not any(s < term[1] and term[0] < e for s, e, _ in spans)]
     parts, end = [], 0
     for start, stop, text in sorted(spans):
         parts += [
-            SentenceFragment(found.unit.text[end:start]),
-            SentenceFragment(found.unit.text[start:stop], text),
+            SentenceFragment(line.unit.text[end:start]),
+            SentenceFragment(line.unit.text[start:stop], text),
         ]
         end = stop
-    parts.append(SentenceFragment(found.unit.text[end:]))
+    parts.append(SentenceFragment(line.unit.text[end:]))
     return [
         part
         if part.set_as is not None or _LETTER.search(part.text)
@@ -51,10 +51,9 @@ def fragments(found: SearchedLine) -> list[SentenceFragment]:
 
 
 def join(parts: Sequence[SentenceFragment], translations: Sequence[str], language: str) -> str:
-    """Join translated fragments, one translation for each fragment that is not set as it is.
+    """Join fragments; ``translations`` has one for each fragment without ``set_as``.
 
-    A fragment in the middle of a sentence keeps neither a full stop nor a capital that only its translation
-    has. White space stays as it was.
+    Inside the sentence, a full stop or capital that only the translation has is removed. White space is kept.
     """
     rest = iter(translations)
     result = ""

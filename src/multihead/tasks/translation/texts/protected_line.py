@@ -1,4 +1,4 @@
-"""Placeholders and terms of one sentence: carried through search by symbols, or set between its parts."""
+"""Placeholders and terms of one sentence: carried through search as symbols, or set between its parts."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -22,19 +22,19 @@ from multihead.text.term_matching import Matcher
 from multihead.text.terms import Glossary, Term, TermMatch
 
 KINDS = DEFAULT - {"tag"}
-"""Placeholders of a sentence, whose tags are placed by alignment."""
+"""Kinds of placeholders in a sentence; tags are placed by alignment instead."""
 _TERMS = (TERM, TERM_TARGET, TERM_END)
 _ADDED_STOP = regex.compile(r"(?<=[\p{L}\p{N}])[.。]$")
 _LETTER = regex.compile(r"\p{L}")
 
 
 class WordSpelling(NamedTuple):
-    """Spelling of the words in which sentences are searched.
+    """Normalisation applied to a sentence before search.
 
     Attributes:
-        casing: their capitals.
-        spelling: what words with typing errors stand for.
-        recased: False if capitals stay as they are.
+        casing: usual capitals of words.
+        spelling: correction of typing errors.
+        recased: whether capitals are normalised.
     """
 
     casing: Casing = Casing()
@@ -43,7 +43,7 @@ class WordSpelling(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """A translation of a sentence with its placeholders in their places.
+    """A translation of a sentence with its placeholders restored.
 
     Attributes:
         text: the translation.
@@ -59,26 +59,26 @@ class Carried(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """True if nothing is missing and nothing is there twice."""
+        """Whether nothing is missing or doubled."""
         return not (self.lost or self.doubled or self.missing)
 
 
 @dataclass(frozen=True)
 class SearchedLine:
-    """A sentence as it is searched.
+    """A sentence prepared for search.
 
     Attributes:
         unit: the sentence.
-        text: marked text if symbols are known, else the sentence itself.
-        table: placeholders by symbol, and those that stay in the text.
+        text: marked text if the model has symbols, else plain text.
+        table: placeholders by symbol, and placeholders that stay in the text.
         matches: terms of the glossary in the sentence.
-        symbols: True if ``text`` is marked text.
-        capitals: True if the sentence is in capitals, and so is its translation.
-        read: words with typing errors that are searched as others, as (written, read).
-        words: spelling in which the sentence is searched, if not its own.
-        bare: True if the translation of a text without a full stop, such as a heading, gets none either.
-        letterless: True if sentences without letters were translated in training, not copied.
-        rewritten: numbers that a translation spells otherwise, with the same digits.
+        symbols: whether ``text`` is marked text.
+        capitals: whether the sentence, and so its translation, is in capitals.
+        corrections: typing errors and their corrections.
+        words: normalisation of ``text``; None: none.
+        bare: whether the translation of a text without a full stop, such as a heading, gets none either.
+        letterless: whether training translated sentences without letters instead of copying them.
+        rewritten: numbers that a translation spells differently, with the same digits.
     """
 
     unit: SentenceUnit
@@ -87,7 +87,7 @@ class SearchedLine:
     matches: tuple[TermMatch, ...] = ()
     symbols: bool = False
     capitals: bool = False
-    read: tuple[tuple[str, str], ...] = ()
+    corrections: tuple[tuple[str, str], ...] = ()
     words: WordSpelling | None = None
     bare: bool = False
     letterless: bool = False
@@ -95,17 +95,14 @@ class SearchedLine:
 
     @property
     def copied(self) -> bool:
-        """True if nothing in the sentence can be translated: no letter outside of its placeholders.
-
-        A model that was trained to translate such sentences does so.
-        """
+        """Whether the sentence is copied: it has no letter outside its placeholders (see ``letterless``)."""
         if self.letterless:
             return False
         spans = [*(span for _, span in self.table.entries), *self.table.left]
         return not has_letters(self.unit.text, [(span.start, span.end) for span in spans])
 
     def receive(self, output: str, glossary: Glossary | None, language: str) -> Carried:
-        """Return an output of search with placeholders in their places."""
+        """Return a search output with its placeholders restored."""
         marked = output if self.symbols else symbols.escape(output)
         if self.capitals:
             marked = _map(marked, str.upper)
@@ -120,11 +117,7 @@ class SearchedLine:
         return Carried(restored, report.lost, doubled, tuple(missing))
 
     def substitute(self, known: frozenset[str]) -> "SearchedLine | None":
-        """Return the line with a placeholder for each term, which stands for its translation.
-
-        Returns:
-            None where too few placeholders are known.
-        """
+        """Return the line with a placeholder for each term's translation; None if the model has too few."""
         used = {symbol for symbol, _ in self.table.entries}
         free = [name for name in PLACEHOLDERS if name in known and name not in used]
         entries = list(self.table.entries)
@@ -142,11 +135,11 @@ class SearchedLine:
             parts += [symbols.escape(self.unit.text[done : span.start]), symbol]
             done = span.end
         text = "".join([*parts, symbols.escape(self.unit.text[done:])])
-        text = _respelt(text, self.words)[0] if self.words else text
+        text = _normalise(text, self.words)[0] if self.words else text
         return replace(self, text=text, table=PlaceholderTable(tuple(entries), self.table.left))
 
     def check(self, text: str, glossary: Glossary | None) -> Carried:
-        """Return a finished translation, without symbols, with what it lacks."""
+        """Return a finished translation without symbols, and report missing placeholders and terms."""
         spans = (*(span for _, span in self.table.entries), *self.table.left)
         report = restore(symbols.escape(text), PlaceholderTable((), spans)).report
         missing = glossary.missing(self.matches, text) if glossary and self.matches else ()
@@ -160,14 +153,14 @@ def line(
     spelt: WordSpelling,
     changed: Collection[str] = (),
 ) -> SearchedLine:
-    """Return a sentence as it is searched.
+    """Prepare a sentence for search.
 
     Args:
         unit: the sentence.
-        known: symbols that the model was trained with; none: placeholders and terms stay as they are.
+        known: symbols that the model was trained with; empty: placeholders and terms stay in the text.
         glossary: terms to find.
-        spelt: spelling of the training's sources.
-        changed: placeholders that the training's targets do not keep (``text.changed_kinds``).
+        spelt: normalisation of source words.
+        changed: kinds of placeholders that the training's targets change (``text.changed_kinds``).
     """
     matches = tuple(glossary.find(unit.text)) if glossary else ()
     if known:
@@ -180,15 +173,15 @@ def line(
     else:
         text = words = unit.text
         table = PlaceholderTable((), tuple(find(text, KINDS, changed)))
-    # What stays in the text as it is, such as an address, keeps its letters, and so does a term.
-    own = spelt if not table.left else WordSpelling()
-    capitals = own.casing.has_only_capitals(words)
-    if not (capitals or own.casing.lacks_capitals(words)):
-        own = own._replace(casing=Casing(), recased=False)
+    # Placeholders that stay in the text, such as addresses, and terms keep their spelling.
+    spelling = spelt if not table.left else WordSpelling()
+    capitals = spelling.casing.has_only_capitals(words)
+    if not (capitals or spelling.casing.lacks_capitals(words)):
+        spelling = spelling._replace(casing=Casing(), recased=False)
     if matches:
-        own = own._replace(spelling=Spelling())
-    marked, read = _respelt(text if known else symbols.escape(text), own)
-    if read or own.recased:
+        spelling = spelling._replace(spelling=Spelling())
+    marked, corrections = _normalise(text if known else symbols.escape(text), spelling)
+    if corrections or spelling.recased:
         text = marked if known else symbols.unescape(marked)
     return SearchedLine(
         unit,
@@ -197,37 +190,34 @@ def line(
         matches,
         symbols=bool(known),
         capitals=capitals,
-        read=read,
-        words=own if read or own.recased else None,
+        corrections=corrections,
+        words=spelling if corrections or spelling.recased else None,
         letterless=LETTERLESS in changed,
         rewritten=tuple(span for span in find(unit.text, KINDS) if DIGITS + span.shape in changed),
     )
 
 
-def _respelt(marked: str, words: WordSpelling) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return marked text in another spelling, and what was read as other words.
-
-    Symbols and the translations of terms stay as they are.
-    """
+def _normalise(marked: str, words: WordSpelling) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Return normalised marked text and its corrections; symbols and translations of terms are kept."""
     done: list[str] = []
-    read: tuple[tuple[str, str], ...] = ()
-    kept = False
+    corrections: tuple[tuple[str, str], ...] = ()
+    verbatim = False
     for part, is_symbol in symbols.split(marked):
         if is_symbol:
-            kept = part == TERM_TARGET
+            verbatim = part == TERM_TARGET
             done.append(part)
-        elif kept:
+        elif verbatim:
             done.append(symbols.escape(part))
         else:
             text = words.casing.usual(part, first=not done) if words.recased else part
-            text, found = words.spelling.correct_words(text, first=not done)
+            text, corrected = words.spelling.correct_words(text, first=not done)
             done.append(symbols.escape(text))
-            read += found
-    return "".join(done), read
+            corrections += corrected
+    return "".join(done), corrections
 
 
 def _map(marked: str, change: Callable[[str], str]) -> str:
-    """Return marked text with a function applied to what is not a symbol."""
+    """Return marked text with a function applied to all but its symbols."""
     return "".join(
         part if is_symbol else symbols.escape(change(part)) for part, is_symbol in symbols.split(marked)
     )
@@ -238,9 +228,8 @@ def _with_terms(text: str, table: PlaceholderTable, matches: Sequence[TermMatch]
     edits = [(span.start, span.end, symbol) for symbol, span in table.entries]
     for start, end, term in matches:
         if not any(start < stop and first < end for first, stop, _ in edits):
-            begin, between, finish = _TERMS
-            inside = symbols.escape(text[start:end]), symbols.escape(term.target)
-            edits.append((start, end, f"{begin} {inside[0]} {between} {inside[1]} {finish}"))
+            source, target = symbols.escape(text[start:end]), symbols.escape(term.target)
+            edits.append((start, end, f"{TERM} {source} {TERM_TARGET} {target} {TERM_END}"))
     parts, done = [], 0
     for start, end, new in sorted(edits):
         parts += [symbols.escape(text[done:start]), new]
@@ -249,14 +238,14 @@ def _with_terms(text: str, table: PlaceholderTable, matches: Sequence[TermMatch]
 
 
 def _doubled(table: PlaceholderTable, text: str) -> tuple[str, ...]:
-    """Return placeholders that stay in the text and are in its translation too often; numbers may be."""
-    wanted = Counter(span.text for span in table.left if span.kind != "number")
-    found = Counter(span.text for span in find(text, KINDS) if span.text in wanted) if wanted else Counter()
-    return tuple(name for name in wanted if found[name] > wanted[name])
+    """Return placeholders, except numbers, that stay in the text and are in its translation too often."""
+    expected = Counter(span.text for span in table.left if span.kind != "number")
+    counts = Counter(span.text for span in find(text, KINDS)) if expected else Counter()
+    return tuple(name for name in expected if counts[name] > expected[name])
 
 
 def _agreeing(marked: str, table: PlaceholderTable, language: str) -> str:
-    """Let Korean particles after placeholders agree with what stands for them, where that can be read."""
+    """Let Korean particles after placeholders agree with their pronounceable originals."""
     if primary(language) != "ko" or not table.entries:
         return marked
     originals = {entry.symbol: entry.span.text for entry in table.entries}
@@ -269,7 +258,7 @@ def _agreeing(marked: str, table: PlaceholderTable, language: str) -> str:
 
 
 def _with_particles(text: str, matches: Sequence[TermMatch], language: str) -> str:
-    """Let Korean particles after terms agree with them: search may have chosen one for another noun."""
+    """Let Korean particles after terms agree with them: search may have chosen them for another noun."""
     if not matches or primary(language) != "ko":
         return text
     forms = [(form, match.term.case) for match in matches for form in match.term.forms]

@@ -1,17 +1,17 @@
-"""Detection of loops: an output that repeats the same n-gram over and over."""
+"""Detection of loops: outputs that repeat an n-gram over and over."""
 
 from collections.abc import Hashable, Sequence
 
 LONGEST = 12
-"""Longest repeated n-gram that is looked for, in tokens."""
+"""Length of the longest n-gram to check, in tokens."""
 REPEATS = 4
-"""Consecutive repetitions of an n-gram that make a loop; of three tokens and more, one less."""
+"""Consecutive repetitions of an n-gram that make a loop; one less for n >= 3."""
 ALLOWED = 1.5
-"""An output may repeat as often as its source does, times this."""
+"""Factor on the repetitions of the source that an output may have."""
 
 
 def repeats(tokens: Sequence[Hashable]) -> int:
-    """Return the largest number of times that an n-gram occurs in direct succession.
+    """Return the largest number of consecutive occurrences of an n-gram.
 
     >>> repeats("abc"), repeats("aaaab"), repeats("xababab")
     (1, 4, 3)
@@ -20,12 +20,7 @@ def repeats(tokens: Sequence[Hashable]) -> int:
 
 
 def loops(output: Sequence[int], source: Sequence[int] = ()) -> bool:
-    """Return True if an output repeats an n-gram much more often than its source repeats one.
-
-    Args:
-        output: tokens of the output.
-        source: tokens of its source.
-    """
+    """Return whether an output repeats an n-gram much more often than its source repeats one."""
     allowed = ALLOWED * repeats(source) if source else 1
     for size in range(1, min(LONGEST, len(output) // 2) + 1):
         limit = REPEATS if size < 3 else REPEATS - 1

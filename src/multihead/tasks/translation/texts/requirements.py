@@ -1,4 +1,4 @@
-"""Phrases that the translation of a sentence must contain: its placeholders, and its terms."""
+"""Phrases that the translation of a sentence must contain: its placeholders and terms."""
 
 from functools import lru_cache
 
@@ -14,7 +14,7 @@ from multihead.text.terms import Term
 from multihead.text.tokenizer import Tokenizer
 
 MAX_TOKENS = 60
-"""More tokens of phrases than this are not searched for."""
+"""Most tokens of all phrases of a sentence."""
 
 
 def required(line: SearchedLine, tokenizer: Tokenizer) -> tuple[Phrase, ...] | None:
@@ -22,31 +22,26 @@ def required(line: SearchedLine, tokenizer: Tokenizer) -> tuple[Phrase, ...] | N
 
     Args:
         line: the sentence.
-        tokenizer: of the target; one of marked text if the line is marked.
+        tokenizer: target tokenizer, for marked text if the line is marked.
 
     Returns:
-        None where a phrase cannot be written with this vocabulary, or all are too long.
+        The phrases; None if there are none, one is not in this vocabulary, or they are too long.
     """
-    phrases: list[Phrase] = []
-    for symbol, _ in line.table.entries:
-        phrases.append(Phrase(((tokenizer.symbols[symbol],),)))
-    for span in line.table.left:
-        forms = _forms((span.text,), tokenizer, marked=line.symbols)
-        phrases += [Phrase(forms, _follows(tokenizer, span.text[-1]))] if forms else []
+    phrases = [Phrase(((tokenizer.symbols[symbol],),)) for symbol, _ in line.table.entries]
+    items: list[tuple[tuple[str, ...], str]] = [((span.text,), span.text[-1]) for span in line.table.left]
+    items += [(spellings(match.term), match.term.target[-1]) for match in line.matches]
+    for texts, last in items:
+        forms = _forms(texts, tokenizer, marked=line.symbols)
         if not forms:
             return None
-    for match in line.matches:
-        forms = _forms(spellings(match.term), tokenizer, marked=line.symbols)
-        if not forms:
-            return None
-        phrases.append(Phrase(forms, _follows(tokenizer, match.term.target[-1])))
+        phrases.append(Phrase(forms, _follows(tokenizer, last)))
     if not phrases or sum(phrase.length for phrase in phrases) > MAX_TOKENS:
         return None
     return tuple(phrases)
 
 
 def spellings(term: Term) -> tuple[str, ...]:
-    """Return the ways to write the translation of a term: its forms, and those at the start of a sentence."""
+    """Return the forms of a term's translation, also capitalised for the start of a sentence."""
     upper = (
         form[0].upper() + form[1:] for form in term.forms if term.case != "exact" and form == form.lower()
     )
@@ -54,19 +49,19 @@ def spellings(term: Term) -> tuple[str, ...]:
 
 
 def _forms(texts: tuple[str, ...], tokenizer: Tokenizer, *, marked: bool) -> tuple[tuple[int, ...], ...]:
-    """Return the tokens of each text that the vocabulary can write exactly."""
-    found = []
+    """Return the tokens of each text that the vocabulary represents exactly."""
+    forms = []
     for text in texts:
         written = symbols.escape(text) if marked else text
         ids = tuple(tokenizer.encode(written))
         if ids and tokenizer.unk_id not in ids and tokenizer.decode(ids) == tokenizer.normalize(written):
-            found.append(ids)
-    return tuple(found)
+            forms.append(ids)
+    return tuple(forms)
 
 
 @lru_cache(maxsize=256)
 def _follows(tokenizer: Tokenizer, last: str) -> NDArray[np.bool_]:
-    """Return the tokens that may follow a phrase that ends in this letter: those that continue no word."""
+    """Return a mask of the tokens that end the word of a phrase with this last letter."""
     pieces = [tokenizer.piece(number) for number in range(tokenizer.vocab_size)]
     starts = tokenizer.word_starts.tolist()
     return np.array(

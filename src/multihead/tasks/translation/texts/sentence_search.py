@@ -1,4 +1,4 @@
-"""Search of the sentences of texts: all at once, then again where an output loops or lacks something."""
+"""Search of all sentences of texts; sentences whose output loops or lacks something are searched again."""
 
 import copy
 from collections.abc import Collection, Sequence
@@ -21,25 +21,25 @@ from multihead.text.marked_view import MarkedView
 from multihead.text.terms import Glossary
 
 NO_REPEAT = 3
-"""Size of the n-grams that may not repeat when a sentence is searched again after a loop."""
+"""Size of the n-grams that may not repeat in the second search after a loop."""
 LOOP = "the translation repeats itself"
 EMPTY = "the model gives no translation"
 UNFAMILIAR = "unlike the text of the training"
 UNFAMILIAR_CONFIDENCE = LOW / 2
-"""Most that is expected of a sentence unlike the text of the training, however probable its translation."""
+"""Maximum confidence of a sentence unlike the training data."""
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Outcome:
     """The output chosen for a line.
 
     Attributes:
-        carried: the output with placeholders in their places.
+        carried: the output with its placeholders restored.
         score: mean log-probability of its tokens.
-        looping: True if it repeats itself.
+        looping: whether it repeats itself.
         note: a warning of the translator.
-        alternatives: further outputs that lack nothing.
-        unplaced: placeholders that stand where the source has them.
+        alternatives: further complete outputs.
+        unplaced: placeholders at their place in the source.
     """
 
     carried: Carried
@@ -58,12 +58,12 @@ class SentenceSearch:
     """Searches the sentences of texts.
 
     Args:
-        translator: of one direction.
+        translator: a translator for one direction.
         known: symbols that the model was trained with.
-        calibration: of the confidence.
+        calibration: calibration of the confidence.
         language: code of the target language.
         settings: search settings.
-        glossary: terms that must be in the translations.
+        glossary: terms that the translations must contain.
     """
 
     def __init__(
@@ -84,24 +84,24 @@ class SentenceSearch:
     def __call__(
         self, lines: Sequence[SearchedLine], progress: OnCount | None, first_number: int
     ) -> list[SentenceTranslation]:
-        """Return the translation of each line; equal lines are searched once, unless samples are drawn."""
-        found: list[_Found | None] = [None] * len(lines)
-        chosen = [number for number, line in enumerate(lines) if not line.copied]
-        places = self._distinct(lines, chosen)
-        firsts = [group[0] for group in places]
-        first = self._run_search([lines[number] for number in firsts], self._settings, progress, first_number)
-        mended = self._mend([lines[number] for number in firsts], first)
-        for group, one in zip(places, mended, strict=True):
+        """Return the translation of each line; equal lines are searched once, except in sampling."""
+        results: list[_Outcome | None] = [None] * len(lines)
+        numbers = [number for number, line in enumerate(lines) if not line.copied]
+        groups = self._distinct(lines, numbers)
+        distinct = [lines[group[0]] for group in groups]
+        first = self._run_search(distinct, self._settings, progress, first_number)
+        outcomes = self._mend(distinct, first)
+        for group, result in zip(groups, outcomes, strict=True):
             for number in group:
-                found[number] = one
-        return [self._result(line, one) for line, one in zip(lines, found, strict=True)]
+                results[number] = result
+        return [self._result(line, result) for line, result in zip(lines, results, strict=True)]
 
-    def _distinct(self, lines: Sequence[SearchedLine], chosen: Sequence[int]) -> list[list[int]]:
-        """Return the numbers of equal lines together, in the order of the first of each."""
+    def _distinct(self, lines: Sequence[SearchedLine], numbers: Sequence[int]) -> list[list[int]]:
+        """Group the numbers of equal lines, in the order of first occurrence."""
         if self._settings.method == "sample":
-            return [[number] for number in chosen]
+            return [[number] for number in numbers]
         groups: dict[str, list[int]] = {}
-        for number in chosen:
+        for number in numbers:
             groups.setdefault(lines[number].unit.text, []).append(number)
         return list(groups.values())
 
@@ -112,99 +112,97 @@ class SentenceSearch:
         progress: OnCount | None = None,
         first_number: int = 0,
         phrases: Sequence[Sequence[Phrase]] | None = None,
-    ) -> list[_Found]:
+    ) -> list[_Outcome]:
         texts = [line.text for line in lines]
         translations = self.translator.translate(
             texts, settings, progress=progress, first_number=first_number, phrases=phrases
         )
         sources = self.translator.source_tokenizer.encode_batch(texts)
         return [
-            self._choose(line, source, one)
-            for line, source, one in zip(lines, sources, translations, strict=True)
+            self._choose(line, source, translation)
+            for line, source, translation in zip(lines, sources, translations, strict=True)
         ]
 
-    def _choose(self, line: SearchedLine, source: Sequence[int], translation: Translation) -> _Found:
-        """Return the first hypothesis that lacks nothing and does not loop, else the first of all."""
-        outputs = [self._received(line, source, output) for output in translation.hypotheses]
+    def _choose(self, line: SearchedLine, source: Sequence[int], translation: Translation) -> _Outcome:
+        """Return the first complete hypothesis without a loop, else the first of all."""
+        outputs = [self._outcome(line, source, output) for output in translation.hypotheses]
         if not outputs:
             lost = line.receive("", self._glossary, self._language)
-            return _Found(lost._replace(text=line.unit.text), -float("inf"), note=translation.note)
+            return _Outcome(lost._replace(text=line.unit.text), -float("inf"), note=translation.note)
         good = [output for output in outputs if output.good]
         best = good[0] if good else outputs[0]
-        others = dict.fromkeys(output.carried.text for output in good if output is not best)
-        return replace(
-            best, note=translation.note, alternatives=tuple(o for o in others if o != best.carried.text)
-        )
+        texts = dict.fromkeys(output.carried.text for output in good)
+        alternatives = tuple(text for text in texts if text != best.carried.text)
+        return replace(best, note=translation.note, alternatives=alternatives)
 
-    def _received(self, line: SearchedLine, source: Sequence[int], output: Output) -> _Found:
+    def _outcome(self, line: SearchedLine, source: Sequence[int], output: Output) -> _Outcome:
         carried = line.receive(output.text, self._glossary, self._language)
         mean = output.log_probability / (len(output.tokens) + 1)
         unknown = self.translator.source_tokenizer.unk_id
-        known = 1 - source.count(unknown) / len(source)
-        return _Found(carried, mean / max(known, 0.1), loops(output.tokens, source))
+        known_share = 1 - source.count(unknown) / len(source)
+        return _Outcome(carried, mean / max(known_share, 0.1), loops(output.tokens, source))
 
-    def _mend(self, lines: Sequence[SearchedLine], found: list[_Found]) -> list[_Found]:
-        """Search again what loops or lacks something; translate in parts what still lacks something."""
-        found = list(found)
-        again = [number for number, one in enumerate(found) if one.looping]
+    def _mend(self, lines: Sequence[SearchedLine], first: Sequence[_Outcome]) -> list[_Outcome]:
+        """Search again lines whose output loops or lacks something, and at last translate in parts."""
+        outcomes = list(first)
+        again = [number for number, result in enumerate(outcomes) if result.looping]
         if again:
             settings = self._settings.model_copy(update={"no_repeat_ngram": NO_REPEAT})
             retried = self._run_search([lines[number] for number in again], settings)
-            for number, one in zip(again, retried, strict=True):
-                if not one.looping:
-                    found[number] = one
-        self._substitute(lines, found)
-        lacking = [number for number, one in enumerate(found) if not one.carried.whole]
+            for number, result in zip(again, retried, strict=True):
+                if not result.looping:
+                    outcomes[number] = result
+        self._substitute(lines, outcomes)
+        lacking = [number for number, result in enumerate(outcomes) if not result.carried.whole]
         if lacking:
             forced = self._force([lines[number] for number in lacking])
-            for number, other in zip(lacking, forced, strict=True):
-                if other is not None and other.good:
-                    # What is forced is improbable in itself, such as an address spelled by characters.
-                    score = (other.score + found[number].score) / 2
-                    found[number] = replace(other, score=score)
-        lacking = [number for number, one in enumerate(found) if not one.carried.whole]
+            for number, outcome in zip(lacking, forced, strict=True):
+                if outcome is not None and outcome.good:
+                    # Forced phrases are improbable in themselves, such as an address spelled by characters.
+                    score = (outcome.score + outcomes[number].score) / 2
+                    outcomes[number] = replace(outcome, score=score)
+        lacking = [number for number, result in enumerate(outcomes) if not result.carried.whole]
         if lacking:
-            parts = self._in_parts([lines[number] for number in lacking], [found[n] for n in lacking])
-            for number, one in zip(lacking, parts, strict=True):
-                found[number] = one
-        return found
+            parts = self._in_parts([lines[number] for number in lacking], [outcomes[n] for n in lacking])
+            for number, result in zip(lacking, parts, strict=True):
+                outcomes[number] = result
+        return outcomes
 
-    def _substitute(self, lines: Sequence[SearchedLine], found: list[_Found]) -> None:
-        """Search again what lacks a term, with placeholders that stand for the terms."""
+    def _substitute(self, lines: Sequence[SearchedLine], outcomes: list[_Outcome]) -> None:
+        """Search again lines whose output lacks a term, with placeholders in place of the terms."""
         pairs = [
             (number, line)
-            for number, one in enumerate(found)
-            if one.carried.missing and (line := lines[number].substitute(self._known))
+            for number, result in enumerate(outcomes)
+            if result.carried.missing and (line := lines[number].substitute(self._known))
         ]
         if not pairs:
             return
-        for (number, _), one in zip(
-            pairs, self._run_search([line for _, line in pairs], self._settings), strict=True
-        ):
-            if one.good:
-                found[number] = replace(one, alternatives=())
+        retried = self._run_search([line for _, line in pairs], self._settings)
+        for (number, _), result in zip(pairs, retried, strict=True):
+            if result.good:
+                outcomes[number] = replace(result, alternatives=())
 
-    def _force(self, lines: Sequence[SearchedLine]) -> list[_Found | None]:
-        """Search for outputs that contain all that is required; None where that cannot be asked for."""
+    def _force(self, lines: Sequence[SearchedLine]) -> list[_Outcome | None]:
+        """Search for outputs with all required phrases; None if they cannot be forced."""
         tokenizer = self.translator.target_tokenizer
         phrases = [required(line, tokenizer) for line in lines]
-        chosen = [number for number, own in enumerate(phrases) if own]
-        # The best may have a placeholder twice.
+        numbers = [number for number, line_phrases in enumerate(phrases) if line_phrases]
+        # The best output may have a placeholder twice.
         settings = self._settings.model_copy(
             update={"method": "beam", "no_repeat_ngram": 0, "n_best": self._settings.beam_size}
         )
-        found: list[_Found | None] = [None] * len(lines)
+        results: list[_Outcome | None] = [None] * len(lines)
         searched = self._run_search(
-            [lines[number] for number in chosen],
+            [lines[number] for number in numbers],
             settings,
-            phrases=[phrases[number] or () for number in chosen],
+            phrases=[phrases[number] or () for number in numbers],
         )
-        for number, one in zip(chosen, searched, strict=True):
-            found[number] = one
-        return found
+        for number, result in zip(numbers, searched, strict=True):
+            results[number] = result
+        return results
 
-    def _in_parts(self, lines: Sequence[SearchedLine], lacking: Sequence[_Found]) -> list[_Found]:
-        """Translate what stands between the placeholders and terms of each line."""
+    def _in_parts(self, lines: Sequence[SearchedLine], lacking: Sequence[_Outcome]) -> list[_Outcome]:
+        """Translate the fragments between the placeholders and terms of each line."""
         split = [fragments(line) for line in lines]
         flat = [part.core for parts in split for part in parts if part.set_as is None]
         settings = self._settings.model_copy(update={"n_best": 1})
@@ -212,7 +210,7 @@ class SentenceSearch:
         texts = [symbols.escape(text) if marks else text for text in flat]
         rest = iter(self.translator.translate(texts, settings))
         results = []
-        for line, one, parts in zip(lines, lacking, split, strict=True):
+        for line, incomplete, parts in zip(lines, lacking, split, strict=True):
             outputs = [next(rest) for part in parts if part.set_as is None]
             translated = [symbols.unescape(output.text) if marks else output.text for output in outputs]
             carried = line.check(join(parts, translated, self._language), self._glossary)
@@ -221,28 +219,28 @@ class SentenceSearch:
             mean = sum(output.log_probability for output in best) / tokens if tokens else 0.0
             notes = [output.note for output in outputs if output.note]
             results.append(
-                _Found(
+                _Outcome(
                     carried,
                     mean,
                     any(loops(output.tokens) for output in best),
                     notes[0] if notes else None,
-                    unplaced=tuple(dict.fromkeys((*one.carried.lost, *one.carried.doubled))),
+                    unplaced=tuple(dict.fromkeys((*incomplete.carried.lost, *incomplete.carried.doubled))),
                 )
             )
         return results
 
-    def _result(self, line: SearchedLine, found: _Found | None) -> SentenceTranslation:
-        if found is None:
+    def _result(self, line: SearchedLine, outcome: _Outcome | None) -> SentenceTranslation:
+        if outcome is None:
             return SentenceTranslation(line.unit.text, line.unit.text, searched=False)
-        carried = found.carried
-        notes = [found.note] if found.note else []
-        notes += [f'"{written}" was read as "{read}"' for written, read in line.read]
+        carried = outcome.carried
+        notes = [outcome.note] if outcome.note else []
+        notes += [f'"{written}" was read as "{corrected}"' for written, corrected in line.corrections]
         notes += [
             f'the digits of "{number}" are missing' for number in lost_digits(line.rewritten, carried.text)
         ]
         if not carried.text.strip():
             notes.append(EMPTY)
-        confidence = self._calibration(found.score)
+        confidence = self._calibration(outcome.score)
         (ids,) = self.translator.source_tokenizer.encode_batch([line.text])
         if self._calibration.unfamiliar(len(ids), len(line.text)):
             confidence = min(confidence, UNFAMILIAR_CONFIDENCE)
@@ -250,12 +248,12 @@ class SentenceSearch:
         return SentenceTranslation(
             line.unit.text,
             carried.text,
-            found.alternatives,
+            outcome.alternatives,
             confidence,
-            unplaced=tuple(dict.fromkeys((*found.unplaced, *carried.lost))),
+            unplaced=tuple(dict.fromkeys((*outcome.unplaced, *carried.lost))),
             terms=self._terms(line, carried.text),
             missing=carried.missing,
-            warnings=(*notes, *([LOOP] if found.looping else [])),
+            warnings=(*notes, *([LOOP] if outcome.looping else [])),
         )
 
     def _terms(self, line: SearchedLine, text: str) -> tuple[PlacedTerm, ...]:
@@ -268,7 +266,7 @@ class SentenceSearch:
 
 def marked_translator(translator: LineTranslator) -> LineTranslator:
     """Return a translator of marked text, with the same models."""
-    made = copy.copy(translator)
-    made.source_tokenizer = MarkedView(translator.source_tokenizer)
-    made.target_tokenizer = MarkedView(translator.target_tokenizer)
-    return made
+    marked = copy.copy(translator)
+    marked.source_tokenizer = MarkedView(translator.source_tokenizer)
+    marked.target_tokenizer = MarkedView(translator.target_tokenizer)
+    return marked

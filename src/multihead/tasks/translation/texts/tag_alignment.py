@@ -1,4 +1,4 @@
-"""Alignment of the words of a translation to those of its sentence, by attention or by position."""
+"""Alignment of a translation's words to its source's words, by attention or position."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -28,20 +28,25 @@ class Weights(NamedTuple):
 
 
 def zones(text: str, line: SearchedLine) -> list[Span]:
-    """Return the places of a line's placeholders in its translation: no tag goes inside one."""
+    """Return the places of a line's placeholders in its translation, which tags must not split."""
     spans = [span for _, span in line.table.entries] + list(line.table.left)
-    found: list[Span] = []
+    return sorted(place for place in locate(text, [span.text for span in spans]) if place)
+
+
+def locate(text: str, parts: Sequence[str]) -> list[Span | None]:
+    """Return the place of each part in a text; equal parts have successive places; None: it is missing."""
+    places: list[Span | None] = []
     ends: dict[str, int] = {}
-    for span in spans:
-        place = text.find(span.text, ends.get(span.text, 0))
-        if place >= 0:
-            ends[span.text] = place + len(span.text)
-            found.append(Span(place, place + len(span.text)))
-    return sorted(found)
+    for part in parts:
+        start = text.find(part, ends.get(part, 0))
+        if start >= 0:
+            ends[part] = start + len(part)
+        places.append(Span(start, start + len(part)) if start >= 0 else None)
+    return places
 
 
 def proportional(sentence: str, text: str) -> Weights:
-    """Return weights by position alone: a word attends to what is as far from the start as itself."""
+    """Return weights by position alone: words attend to words at the same relative position."""
     rows, columns = _words(text), _words(sentence)
     if not rows or not columns:
         return Weights(np.zeros((len(rows), len(columns))), rows, columns)
@@ -55,11 +60,11 @@ def proportional(sentence: str, text: str) -> Weights:
 
 
 def _words(text: str) -> list[Span]:
-    return [Span(*found.span()) for found in WORD.finditer(text)]
+    return [Span(*match.span()) for match in WORD.finditer(text)]
 
 
 def as_wholes(sentence: str, text: str) -> Weights:
-    """Return weights for a sentence or a translation without words: both count as one word."""
+    """Return weights if a sentence or its translation has no words: each counts as one word."""
     return Weights(np.ones((1, 1)), [Span(0, len(text))], [Span(0, len(sentence))])
 
 

@@ -1,7 +1,7 @@
-"""Placement of inline tags in a translation by the attention between its words and those of its source.
+"""Placement of inline tags in a translation by its word attention on the source.
 
-A pair of tags goes around the span of target words that attend most to the words inside it; a single tag, or
-a pair without words, goes where it divides best the words that attend to what is before and after it.
+A pair of tags goes around the span of target words that attend most to the words inside it. A single tag, or
+a pair without words, goes to the place that best divides words that attend to its left and to its right.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from multihead.text.markup import Markup, Piece, Tag
 BATCH = 32
 """Sentences whose attention is recorded together."""
 SHARE = 0.55
-"""Share of its attention that a word inside a pair of tags gives to the words inside the source's pair."""
+"""Least attention of a target word inside a pair of tags on the source words inside it."""
 
 
 def place_tags(
@@ -37,11 +37,11 @@ def place_tags(
     Args:
         lines: the sentences.
         texts: their translations, without tags.
-        translator: of marked text if the lines are marked; a model without attention over the source gets its
-            tags at proportional places.
+        translator: a translator of marked text if the lines are marked; without attention over the source,
+            tags go to proportional places.
         lexicon: words that translate each other.
     """
-    found = [Markup.of(text) for text in texts]
+    markups = [Markup.of(text) for text in texts]
     tagged = [number for number, line in enumerate(lines) if line.unit.tags]
     for start in range(0, len(tagged), BATCH):
         group = tagged[start : start + BATCH]
@@ -51,8 +51,8 @@ def place_tags(
         for number, weight in zip(group, weights, strict=True):
             line, text = lines[number], texts[number]
             weight = weight or proportional(line.unit.text, text)
-            found[number] = with_tags(line.unit, text, merge(weight, zones(text, line)))
-    return found
+            markups[number] = with_tags(line.unit, text, merge(weight, zones(text, line)))
+    return markups
 
 
 def with_tags(unit: SentenceUnit, text: str, weights: Weights) -> Markup:
@@ -78,7 +78,7 @@ def with_tags(unit: SentenceUnit, text: str, weights: Weights) -> Markup:
     for place, tag in _events(nodes, unit, text, weights):
         before = text[end : max(end, place)]
         end = max(end, place)
-        if tag in breaks:  # it takes the place of a space
+        if tag in breaks:  # the tag replaces a space
             end += text.startswith(" ", end) and not before.endswith(" ")
             before = before.removesuffix(" ")
         if before or tag.kind != "close":
@@ -90,7 +90,7 @@ def with_tags(unit: SentenceUnit, text: str, weights: Weights) -> Markup:
 
 
 def _apart(text: str, offset: int, width: int) -> bool:
-    """Return True for a tag with white space on both sides."""
+    """Return whether a tag has white space on both sides."""
     return not width and text[offset - 1 : offset].isspace() and text[offset : offset + 1].isspace()
 
 
@@ -105,11 +105,11 @@ def _source(unit: SentenceUnit) -> Markup:
 
 @dataclass
 class _Node:
-    """A pair of tags, or a single one; of a pair over several sentences only one tag is there.
+    """A pair of tags, a single tag, or half of a pair over several sentences.
 
     Attributes:
-        start, end: source characters between them.
-        first, last: target words between them.
+        start, end: range of source characters inside.
+        first, last: range of target words inside.
     """
 
     start: int
@@ -122,7 +122,7 @@ class _Node:
     last: int = 0
 
     def is_single(self, text: str) -> bool:
-        """Return True for a single tag, and for a pair without text of the sentence in it, as around code."""
+        """Return whether it is a single tag, or a pair without text inside, e.g. around code."""
         whole = self.opening is not None and self.closing is not None
         return self.alone is not None or (whole and not text[self.start : self.end].strip())
 
@@ -141,25 +141,25 @@ def _tree(unit: SentenceUnit) -> list[_Node]:
         elif len(stack) > 1:
             stack[-1].end, stack[-1].closing = offset, tag
             stack.pop()
-        else:  # opened in an earlier sentence: all that is here so far is inside
+        else:  # opened in an earlier sentence: all nodes so far are inside
             root.inside = [_Node(0, offset, closing=tag, inside=root.inside)]
     return root.inside
 
 
 def _place(nodes: list[_Node], unit: SentenceUnit, weights: Weights, low: int, high: int) -> None:
     """Choose the target words of each node among the words ``[low, high)``."""
-    taken = np.zeros(high - low, dtype=bool)
+    occupied = np.zeros(high - low, dtype=bool)
     pairs = [node for node in nodes if not node.is_single(unit.text)]
     gains = {id(node): _inside(node, weights)[low:high] - SHARE for node in pairs}
-    # The surest first; the words of one pair are not another's.
+    # The surest pairs first; pairs share no words.
     for node in sorted(nodes, key=lambda node: -gains[id(node)].max(initial=-1) if id(node) in gains else 2):
         if id(node) in gains:
-            first, last = _best_span(gains[id(node)], taken)
+            first, last = _best_span(gains[id(node)], occupied)
             if node.closing is None:
                 last = high - low
             if node.opening is None:
                 first = 0
-            taken[first:last] = True
+            occupied[first:last] = True
             node.first, node.last = low + first, low + last
             _place(node.inside, unit, weights, node.first, node.last)
             continue
@@ -177,11 +177,11 @@ def _inside(node: _Node, weights: Weights) -> Floats:
     return np.asarray(weights.matrix_TS @ (inside / np.maximum(end - start, 1)))
 
 
-def _best_span(gains: Floats, taken: np.ndarray) -> tuple[int, int]:
-    """Return the run of free words with the largest sum of gains: at least one word, if any is free."""
+def _best_span(gains: Floats, occupied: np.ndarray) -> tuple[int, int]:
+    """Return the run of free words with the largest sum of gains, of at least one word if any is free."""
     best, span = -np.inf, (0, 0)
     start, total = 0, 0.0
-    for place, (gain, used) in enumerate(zip(gains, taken, strict=True)):
+    for place, (gain, used) in enumerate(zip(gains, occupied, strict=True)):
         if used:
             start, total = place + 1, 0.0
             continue
@@ -194,7 +194,7 @@ def _best_span(gains: Floats, taken: np.ndarray) -> tuple[int, int]:
 
 
 def _division(node: _Node, weights: Weights, low: int, high: int) -> int:
-    """Return how many of these target words come before a single tag."""
+    """Return the number of these target words before a single tag."""
     before = (np.array(weights.columns)[:, 0] < node.start).astype(float)
     matrix = weights.matrix_TS[low:high]
     left, right = matrix @ before, matrix @ (1 - before)
@@ -203,9 +203,9 @@ def _division(node: _Node, weights: Weights, low: int, high: int) -> int:
 
 
 def _events(nodes: list[_Node], unit: SentenceUnit, text: str, weights: Weights) -> list[tuple[int, Tag]]:
-    """Return the tags in the order in which they are written, each with its place in the translation."""
+    """Return the tags in writing order, each with its place in the translation."""
     rows = weights.rows
-    found: list[tuple[int, Tag]] = []
+    events: list[tuple[int, Tag]] = []
     for node in sorted(nodes, key=lambda node: (node.first, node.last)):
         at_start = rows[node.first].start if node.first < len(rows) else rows[-1].end
         at_end = rows[node.last - 1].end if node.last else 0
@@ -216,9 +216,9 @@ def _events(nodes: list[_Node], unit: SentenceUnit, text: str, weights: Weights)
         elif node.first == node.last:
             at_end = at_start
         if node.alone:
-            found.append((at_start, node.alone))
+            events.append((at_start, node.alone))
             continue
-        found += [(at_start, node.opening)] if node.opening else []
-        found += _events(node.inside, unit, text, weights)
-        found += [(at_end, node.closing)] if node.closing else []
-    return found
+        events += [(at_start, node.opening)] if node.opening else []
+        events += _events(node.inside, unit, text, weights)
+        events += [(at_end, node.closing)] if node.closing else []
+    return events

@@ -1,4 +1,4 @@
-"""Layout of a text for translation: its sentences without tags, and everything between them."""
+"""Layout of a text for translation: sentences without tags, and the gaps between them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from multihead.text.placeholders import FoundTag, find_tags, partners
 from multihead.text.segmentation import adapt, split
 
 OWN = "text:"
-"""Beginning of the ids of tags that were text, such as ``<b>`` in a JSON string."""
+"""Prefix of the ids of tags that were text, such as ``<b>`` in a JSON string."""
 
 
 class Span(NamedTuple):
@@ -25,7 +25,7 @@ class PlacedTag(NamedTuple):
     Attributes:
         offset: characters of the sentence before it.
         tag: the tag.
-        width: characters of the sentence that stand for the tag itself, such as the space of a line break.
+        width: characters of the sentence in place of the tag itself, such as the space of a line break.
     """
 
     offset: int
@@ -39,7 +39,7 @@ class SentenceUnit:
 
     Attributes:
         text: the sentence without its tags.
-        tags: those inside, in order.
+        tags: the tags inside, in order.
     """
 
     text: str
@@ -48,12 +48,12 @@ class SentenceUnit:
 
 @dataclass(frozen=True)
 class TextLayout:
-    """A text as units and what stands between them: ``render`` of the units' own texts is the text.
+    """A text as sentences and gaps; ``render`` of the sentences themselves gives the text.
 
     Attributes:
-        source: the text, with tags for markup in it.
+        source: the text, in which spelled tags are tags.
         units: its sentences.
-        gaps: white space and tags before the first unit, between each two, after the last.
+        gaps: white space and tags before, between and after the units.
     """
 
     source: Markup
@@ -61,18 +61,18 @@ class TextLayout:
     gaps: tuple[tuple[Piece, ...], ...]
 
     def render(self, translations: Sequence[Markup], language: str = "") -> Markup:
-        """Return the text with translations in the places of its units; tags are nested as in the source.
+        """Return the text with its units replaced by translations; tags are nested as in the source.
 
         Args:
-            translations: of the units, with their tags.
-            language: code of their language, which decides on the space between sentences.
+            translations: translations of the units, with their tags.
+            language: code of their language, which decides the space between sentences.
         """
         pieces: list[Piece] = [*self.gaps[0]]
         for number, markup in enumerate(translations, start=1):
             gap = self.gaps[number]
             pieces += markup.pieces
             pieces += gap if number == len(self.units) else _adapt(gap, language)
-        # Tags are nested in each unit; a pair over several may still cross another one.
+        # Tags are nested in each unit; a pair over several units may still cross another pair.
         return restore(nest(Markup.of(*pieces)))
 
 
@@ -80,9 +80,9 @@ def laid_out(text: Markup, language: str = "", *, sentences: bool = True) -> Tex
     """Return the layout of a text.
 
     Args:
-        text: plain text with tags; what is written as a tag in its plain parts becomes a tag.
+        text: plain text with tags; tags that its plain parts spell become tags.
         language: code of its language.
-        sentences: False: a line is one unit.
+        sentences: whether to split lines into sentences.
     """
     source = with_tags(text)
     plain, tags = _flatten(source)
@@ -95,12 +95,15 @@ def laid_out(text: Markup, language: str = "", *, sentences: bool = True) -> Tex
         for (start, end), inside in zip(spans, inner, strict=True)
     ]
     edges = [0, *(edge for span in spans for edge in span), len(plain)]
-    gaps = [_gap(plain, edges[2 * number], edges[2 * number + 1], own) for number, own in enumerate(outer)]
+    gaps = [
+        _gap(plain, start, end, inside)
+        for start, end, inside in zip(edges[::2], edges[1::2], outer, strict=True)
+    ]
     return TextLayout(source, tuple(units), tuple(gaps))
 
 
 def with_tags(text: Markup) -> Markup:
-    """Return markup in which what its plain parts spell as tags are tags too; see ``restore``."""
+    """Return markup in which tags that its plain parts spell are tags too; see ``restore``."""
     if not any(isinstance(piece, str) and "<" in piece for piece in text.pieces):
         return text
     pieces: list[Piece | _SpelledTag] = []
@@ -108,13 +111,13 @@ def with_tags(text: Markup) -> Markup:
         pieces += _spelled_tags(piece) if isinstance(piece, str) else [piece]
     spelled = [piece for piece in pieces if isinstance(piece, _SpelledTag)]
     tags = iter(_pair(spelled))
-    found = Markup.of(*(next(tags) if isinstance(piece, _SpelledTag) else piece for piece in pieces))
+    markup = Markup.of(*(next(tags) if isinstance(piece, _SpelledTag) else piece for piece in pieces))
     # A pair of the text around half a pair of the document cannot be kept together.
-    return found if _nests(found) else text
+    return markup if _nests(markup) else text
 
 
 def restore(text: Markup) -> Markup:
-    """Return markup with the tags that were text as text again."""
+    """Turn tags that were text back into text."""
     return Markup.of(
         *(
             piece.raw if isinstance(piece, Tag) and piece.id.startswith(OWN) else piece
@@ -130,7 +133,7 @@ class _SpelledTag(NamedTuple):
 
 
 def _spelled_tags(text: str) -> list[Piece | _SpelledTag]:
-    """Return a plain text as texts and the tags that it spells."""
+    """Split a plain text into texts and the tags that it spells."""
     pieces: list[Piece | _SpelledTag] = []
     end = 0
     for tag in find_tags(text):
@@ -142,7 +145,7 @@ def _spelled_tags(text: str) -> list[Piece | _SpelledTag]:
 
 
 def _pair(spelled: Sequence[_SpelledTag]) -> list[Tag]:
-    """Return spelled tags with the ids of pairs and single tags; what has no partner is single."""
+    """Return spelled tags with ids by pair; tags without a partner are single."""
     closing = partners((tag.name, tag.closing) if not tag.alone else None for tag, _ in spelled)
     opening = {end: start for start, end in closing.items()}
     tags: list[Tag] = []
@@ -164,24 +167,24 @@ def _nests(text: Markup) -> bool:
 
 
 def _flatten(text: Markup) -> tuple[str, list[PlacedTag]]:
-    """Return plain text, in which some tags have a text of their own, and the tags with their offsets."""
+    """Return plain text, in which some tags have an equivalent, and the tags with their offsets."""
     parts: list[str] = []
     tags: list[PlacedTag] = []
     size = 0
     for piece in text.pieces:
-        # Letters that stand for a tag would be translated, and then be there beside it.
-        own = "" if isinstance(piece, str) or piece.text.strip() else piece.text
+        # Letters in place of a tag would be translated, and so appear beside it.
+        stand_in = "" if isinstance(piece, str) or piece.text.strip() else piece.text
         if isinstance(piece, Tag):
-            tags.append(PlacedTag(size, piece, len(own)))
-        parts.append(piece if isinstance(piece, str) else own)
+            tags.append(PlacedTag(size, piece, len(stand_in)))
+        parts.append(piece if isinstance(piece, str) else stand_in)
         size += len(parts[-1])
     return "".join(parts), tags
 
 
 def _sentences(plain: str, language: str) -> list[Span]:
-    found = split(plain, language)
+    segmentation = split(plain, language)
     spans, place = [], 0
-    for space, sentence in zip(found.spaces, found.sentences, strict=False):
+    for space, sentence in zip(segmentation.spaces, segmentation.sentences, strict=False):
         start = place + len(space)
         place = start + len(sentence)
         spans.append(Span(start, place))
@@ -201,7 +204,7 @@ def _lines(plain: str) -> list[Span]:
 def _assign(
     tags: Sequence[PlacedTag], spans: Sequence[Span]
 ) -> tuple[list[list[PlacedTag]], list[list[PlacedTag]]]:
-    """Return the tags inside each sentence, and those in each gap, of which there is one more."""
+    """Return the tags inside each sentence, and the tags in each gap before, between and after them."""
     partners: dict[str, list[PlacedTag]] = {}
     for placed in tags:
         if placed.tag.kind != "alone":
@@ -212,9 +215,11 @@ def _assign(
     for placed in tags:
         while number < len(spans) and spans[number].end < placed.offset:
             number += 1
-        own = [at for at in (number, number + 1) if at < len(spans) and _belongs(placed, spans[at], partners)]
-        if own:
-            inner[own[0]].append(placed)
+        owners = [
+            at for at in (number, number + 1) if at < len(spans) and _belongs(placed, spans[at], partners)
+        ]
+        if owners:
+            inner[owners[0]].append(placed)
         else:
             before = number < len(spans) and placed.offset >= spans[number].end
             outer[number + before].append(placed)
@@ -242,12 +247,12 @@ def _gap(plain: str, start: int, end: int, tags: Sequence[PlacedTag]) -> tuple[P
 
 
 def _adapt(gap: Sequence[Piece], language: str) -> list[Piece]:
-    """Return what stands between two sentences with the white space that their language has."""
+    """Return a gap between two sentences with the white space of a language."""
     space = "".join(piece for piece in gap if isinstance(piece, str))
-    wanted = adapt(space, language)
+    adapted = adapt(space, language)
     breaks = any(isinstance(piece, Tag) and piece.text.isspace() for piece in gap)
-    if wanted == space or breaks:
+    if adapted == space or breaks:
         return list(gap)
     tags: list[Piece] = [piece for piece in gap if isinstance(piece, Tag)]
     closing = [tag for tag in tags if isinstance(tag, Tag) and tag.kind == "close"]
-    return [*closing, wanted, *(tag for tag in tags if tag not in closing)]
+    return [*closing, adapted, *(tag for tag in tags if tag not in closing)]

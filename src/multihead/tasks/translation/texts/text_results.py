@@ -1,4 +1,4 @@
-"""Results of translating texts as people write them."""
+"""Results of text translation."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,11 +9,11 @@ from multihead.text.terms import Term
 
 
 class PlacedTerm(NamedTuple):
-    """A term of the glossary in a sentence, and in its translation.
+    """Places of a glossary term in a sentence and its translation.
 
     Attributes:
-        source: its place, ``source[start:end]``.
-        target: its place in the translation, ``text[start:end]``.
+        source: ``source[start:end]``.
+        target: ``text[start:end]``.
     """
 
     source: tuple[int, int]
@@ -28,13 +28,13 @@ class SentenceTranslation:
         source: the sentence without tags.
         text: its translation without tags.
         alternatives: further translations, best first.
-        confidence: expected sentence chrF, from 0 to 1, see ``generation.confidence``.
-        unplaced: placeholders whose place the model did not decide: they stand where the source has them, or,
-            if ``text`` lacks them, nowhere.
-        terms: terms of the glossary that it has.
-        missing: those that it lacks.
-        warnings: notes for people: a loop, an output that was cut, a sentence that was not translated.
-        searched: False for a sentence that was copied, or from a memory.
+        confidence: expected sentence chrF, from 0 to 1, see ``confidence``.
+        unplaced: placeholders that the model did not place: they are at their place in the source, or missing
+            in ``text``.
+        terms: glossary terms that it has.
+        missing: glossary terms that it lacks.
+        warnings: notes for people: a loop, a cut output, an untranslated sentence.
+        searched: False if the sentence was copied or comes from a memory.
     """
 
     source: str
@@ -49,7 +49,7 @@ class SentenceTranslation:
 
     @property
     def doubtful(self) -> bool:
-        """True if it should be reviewed."""
+        """Whether it should be reviewed."""
         return self.confidence < LOW or bool(self.unplaced or self.missing or self.warnings)
 
 
@@ -60,7 +60,7 @@ class TextTranslation:
     Attributes:
         source: the text.
         markup: its translation, with the tags of the source.
-        alternatives: further translations, best first; of several sentences, the n-th of each.
+        alternatives: further translations, best first; the n-th combines the n-th of each sentence.
         sentences: its sentences in order.
     """
 
@@ -76,29 +76,29 @@ class TextTranslation:
 
     @property
     def confidence(self) -> float:
-        """Confidence of the whole: the mean over its sentences, weighted by their length; 1 for none."""
+        """Mean confidence of its sentences, weighted by their length; 1 without sentences."""
         weights = [len(sentence.source) for sentence in self.sentences]
         total = sum(w * s.confidence for w, s in zip(weights, self.sentences, strict=True))
         return total / sum(weights) if any(weights) else 1.0
 
     @property
     def unplaced(self) -> tuple[str, ...]:
-        """Placeholders whose place the model did not decide, of all sentences."""
-        return tuple(one for sentence in self.sentences for one in sentence.unplaced)
+        """Placeholders of all sentences that the model did not place."""
+        return tuple(placeholder for sentence in self.sentences for placeholder in sentence.unplaced)
 
     @property
     def missing(self) -> tuple[Term, ...]:
-        """Terms that the translation lacks, of all sentences."""
+        """Terms of all sentences that the translation lacks."""
         return tuple(term for sentence in self.sentences for term in sentence.missing)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Notes for people, of all sentences."""
+        """Notes for people on all sentences."""
         return tuple(note for sentence in self.sentences for note in sentence.warnings)
 
     @property
     def doubtful(self) -> bool:
-        """True if any sentence should be reviewed."""
+        """Whether any sentence should be reviewed."""
         return any(sentence.doubtful for sentence in self.sentences)
 
     def __str__(self) -> str:

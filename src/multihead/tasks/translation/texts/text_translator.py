@@ -1,4 +1,4 @@
-"""Translation of texts as people write them: several sentences, placeholders, tags and terms."""
+"""Translation of texts with several sentences, placeholders, tags and terms."""
 
 import copy
 from collections.abc import Collection, Sequence
@@ -29,23 +29,23 @@ from multihead.text.terms import Glossary
 
 
 class TextTranslator:
-    """Translates texts of any length around a translator of sentences.
+    """Translates texts of any length with a translator of sentences.
 
-    Each text is split into sentences; placeholders, numbers and addresses are protected; all sentences of all
-    texts are searched together; tags are placed by alignment; white space stays as it was. A sentence whose
-    output loops or lacks something is searched again, and at last translated in parts.
+    It splits texts into sentences, protects placeholders, numbers and addresses, searches all sentences of
+    all texts together, and places tags by alignment. White space is kept. A sentence whose output loops or
+    lacks something is searched again, and at last translated in parts.
 
     Args:
-        translator: of one direction.
-        source_language: code of the source language; "" for rules common to its script.
+        translator: a translator for one direction.
+        source_language: code of the source language; "": the common rules of its script.
         target_language: code of the target language.
-        known: reserved symbols that the model was trained with, ``Run.trained_symbols``. Without them
+        known: reserved symbols that the model was trained with, ``Run.trained_symbols``. Without them,
             placeholders stay in the text, and a sentence whose output lacks one is translated around it.
-        calibration: of the confidence.
-        lexicon: words that translate each other, which tell where tags go.
-        casing: capitals of source words, for sentences in capitals only or without any.
-        spelling: source words, as which typing errors are read.
-        changed: kinds of placeholders that the training's targets do not keep (``text.changed_kinds``).
+        calibration: calibration of the confidence.
+        lexicon: word translations, used to place tags.
+        casing: usual capitals of source words, for sentences in capitals or without any.
+        spelling: source words for spelling correction.
+        changed: kinds of placeholders that the training's targets change (``text.changed_kinds``).
     """
 
     def __init__(
@@ -72,17 +72,15 @@ class TextTranslator:
     def of_runs(cls, translator: LineTranslator, *folders: str | Path) -> Self:
         """Return the text translator of a translator that was loaded from these runs.
 
-        Its languages are those of the translator's direction, else those that the first run's recipe names.
-        Symbols are known that all runs were trained with. The confidence is the first run's, and calibrated
-        for it alone.
+        Its languages are the translator's direction, else the languages in the first run's recipe. It uses
+        the symbols that all runs were trained with. Only the confidence of a single run is calibrated.
 
         Raises:
             UserError: a damaged run folder.
         """
         manifest.check_listed(Path(folders[0]), FURTHER)
-        facts = [_facts(folder) for folder in folders]
-        known = frozenset.intersection(*(symbols for symbols, _, _ in facts))
-        _, (source, target), _ = facts[0]
+        symbols, languages, changed = zip(*map(_facts, folders), strict=True)
+        source, target = languages[0]
         if translator.asked is not None:
             source, target = translator.asked.source, translator.asked.target
         calibration = Calibration.load(folders[0]) if len(folders) == 1 else None
@@ -90,24 +88,24 @@ class TextTranslator:
             translator,
             source,
             target,
-            known=known,
+            known=frozenset.intersection(*symbols),
             calibration=calibration,
             lexicon=Lexicon.load(folders[0]),
             casing=Casing.load(folders[0]),
             spelling=Spelling.load(folders[0]),
-            changed=frozenset.union(*(changed for _, _, changed in facts)),
+            changed=frozenset.union(*changed),
         )
 
     def toward(self, *arguments: object, **named: object) -> Self:
-        """Return this for one direction of a multilingual translator, see ``Translator.toward``."""
+        """Return this text translator for one direction, see ``Translator.toward``."""
         return self.around(self.translator.toward(*arguments, **named))  # type: ignore[arg-type]
 
     def around(self, translator: LineTranslator) -> Self:
-        """Return this around the same translator with another direction, whose languages become its own."""
+        """Return a copy with the same translator in another direction, and that direction's languages."""
         directed = copy.copy(self)
         directed.translator = translator
-        if (asked := translator.asked) is not None:
-            directed.source_language, directed.target_language = asked.source, asked.target
+        if (direction := translator.asked) is not None:
+            directed.source_language, directed.target_language = direction.source, direction.target
         return directed
 
     def translate(
@@ -123,11 +121,11 @@ class TextTranslator:
         """Translate texts; results are in their order.
 
         Args:
-            texts: of any length; what they spell as tags is placed by alignment.
-            settings: search settings; None: the translator's own. ``n_best`` gives alternatives.
-            sentences: False: each line is one sentence.
-            glossary: terms that the translations must have.
-            progress: called with the number of sentences that were searched.
+            texts: texts of any length; tags that they spell are placed by alignment.
+            settings: search settings; None: the translator's. ``n_best`` gives alternatives.
+            sentences: whether to split lines into sentences.
+            glossary: terms that the translations must contain.
+            progress: called with the number of searched sentences.
             first_number: number of the first sentence; it seeds random samples.
 
         Raises:
@@ -158,7 +156,7 @@ class TextTranslator:
         first_number: int = 0,
         bare: bool = False,
     ) -> list[TextTranslation]:
-        """Translate texts with tags, such as the segments of a document; arguments as of ``translate``.
+        """Translate texts with tags, such as the segments of a document; for arguments see ``translate``.
 
         With ``bare``, a sentence without a full stop, such as a heading, gets none in its translation. The
         result has each tag of its source once, and pairs are nested.
@@ -178,9 +176,9 @@ class TextTranslator:
             settings=settings or self.translator.settings,
             glossary=glossary,
         )
-        found = iter(search(lines, progress, first_number))
-        results = [[next(found) for _ in layout.units] for layout in layouts]
-        translated = [one.text for result in results for one in result]
+        searched = iter(search(lines, progress, first_number))
+        results = [[next(searched) for _ in layout.units] for layout in layouts]
+        translated = [sentence.text for result in results for sentence in result]
         places = iter(place_tags(lines, translated, search.translator, self.lexicon))
         return [
             self._result(text, layout, [next(places) for _ in layout.units], result)
@@ -189,7 +187,7 @@ class TextTranslator:
 
     @property
     def _symbols_in_use(self) -> frozenset[str]:
-        """The symbols in use: none where placeholders are not known."""
+        """The symbols in use: none if the model knows no placeholders."""
         return self.known if self.known.intersection(PLACEHOLDERS) else frozenset()
 
     def _result(
@@ -211,7 +209,7 @@ class TextTranslator:
 
 
 def _facts(folder: str | Path) -> tuple[frozenset[str], tuple[str, str], frozenset[str]]:
-    """Return the symbols that a run was trained with, its languages, and what its targets do not keep."""
+    """Return a run's trained symbols, languages, and kinds of placeholders that its targets change."""
     if (record := SearchRecord.read(folder)) is not None:
         return frozenset(record.symbols), record.languages, frozenset(record.changed)
     opened = run.Run.open(folder)
@@ -221,7 +219,7 @@ def _facts(folder: str | Path) -> tuple[frozenset[str], tuple[str, str], frozens
 
 
 def _rank(markup: Markup, sentence: SentenceTranslation, rank: int) -> Markup:
-    """Return the alternative of a sentence at this rank, or the last it has; its tags are left out."""
+    """Return the alternative of a sentence at this rank, or its last; without tags."""
     if not sentence.alternatives:
         return markup
     return Markup.of(sentence.alternatives[min(rank, len(sentence.alternatives) - 1)])
