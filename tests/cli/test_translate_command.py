@@ -186,7 +186,7 @@ def test_two_runs_form_an_ensemble(trained: Path, typed: StandardInput, capfdbin
         ([], "no run folder was given"),
         (["nowhere"], "nowhere: no such run folder"),
         (["RUN", "--beam-sise", "3"], 'unknown option "--beam-sise". Did you mean "--beam-size"?'),
-        (["RUN", "--search.beam_sise", "3"], 'Did you mean "search.beam_size"?'),
+        (["RUN", "--search.beam_sise", "3"], 'Did you mean "--search.beam_size"?'),
         (["RUN", "--training.steps", "5"], 'unknown option "--training.steps"'),
         (["RUN", "--beam-size", "none"], "it must be an integer"),
         (["RUN", "--beam-size", "3", "--n-best", "5"], "n_best 5 is larger than the beam, 3"),
