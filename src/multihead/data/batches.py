@@ -176,7 +176,7 @@ class BatchStream(Stream[PairBatch]):
         )
 
     def names(self, indices: Indices) -> list[str]:
-        """Return file and line of each pair where they are known; see :meth:`Stream.names`."""
+        """Return file and line of each pair if they are known; see :meth:`Stream.names`."""
         lines = getattr(self.store, "lines", None)
         if lines is None:
             return super().names(indices)

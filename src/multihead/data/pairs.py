@@ -1,6 +1,6 @@
 """Pairs of a parallel corpus in any format: text files, TMX, XLIFF, PO, subtitles.
 
-Inline markup of a document becomes reserved symbols (``text.symbols``) where the vocabulary has them, and is
+Inline markup of a document becomes reserved symbols (``text.symbols``) if the vocabulary has them, and is
 left out otherwise.
 """
 
@@ -33,10 +33,10 @@ def read_marked_pairs(
     """Yield the same pairs as marked text, with inline markup as symbols.
 
     Args:
-        data: as for ``read_pairs``.
-        sources: likewise.
-        targets: likewise.
-        symbols: the symbols that may be used, those of both vocabularies.
+        data: see ``read_pairs``.
+        sources: see ``read_pairs``.
+        targets: see ``read_pairs``.
+        symbols: the symbols to use, which both vocabularies reserve.
     """
     return _read(data, sources, targets, symbols)
 

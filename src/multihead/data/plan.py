@@ -85,8 +85,8 @@ def epoch_plan(
             side, padding included, stays within twice as many. A longer pair is a batch of its own.
         seed: with the epoch, seeds the order.
         epoch: number of the epoch, from 0.
-        chosen: the pairs of the epoch, some perhaps several times; None: each once.
-        folder: of temporary files, see ``shuffling.scratch``.
+        chosen: the pairs of the epoch, perhaps with repetitions; None: each once.
+        folder: folder of temporary files, see ``shuffling.scratch``.
 
     Raises:
         UserError: the disk is full.
@@ -120,7 +120,7 @@ def _laid_out(
 
 
 def first_of_shuffled(count: int, first: int, seed: int, *keys: int | str) -> Indices:
-    """Return the ``first`` elements of :func:`shuffle_indices`, in the memory of so many."""
+    """Return the ``first`` elements of :func:`shuffle_indices`, using memory for ``first`` elements only."""
     generator = np.random.PCG64(randomness.derive(seed, *keys))
     draws, places = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
     for start in range(0, count, CHUNK):

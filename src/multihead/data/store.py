@@ -102,7 +102,7 @@ class TokenStore:
     Attributes:
         source_lengths: length of each source in tokens, (N,), memory-mapped.
         target_lengths: length of each target in tokens, (N,), memory-mapped.
-        lines: line of the corpus that each pair comes from, from 1, (N,); None if it is not known.
+        lines: line of the corpus that each pair comes from, from 1, (N,); None if unknown.
 
     Raises:
         BrokenStoreError: the folder is missing, truncated, foreign, or of another version.

@@ -19,10 +19,10 @@ JOINT, SOURCE, TARGET = "tokenizer.json", "source.tokenizer.json", "target.token
 
 
 def from_files(settings: TokenizerSettings, given: Tokenizers | None) -> list[Tokenizer | None]:
-    """Return the tokenizers that are given: [joint] or [source, target], with None for one to train.
+    """Return the available tokenizers: [joint] or [source, target], with None for each to be trained.
 
     Raises:
-        UserError: a file is missing, not a tokenizer, or cannot reserve the symbols asked for; or a joint
+        UserError: a file is missing, not a tokenizer, or cannot reserve the requested symbols; or a joint
             vocabulary has a second file.
     """
     if given is not None:
@@ -37,7 +37,7 @@ def from_files(settings: TokenizerSettings, given: Tokenizers | None) -> list[To
 
 
 def train_tokenizers(
-    found: list[Tokenizer | None],
+    loaded: list[Tokenizer | None],
     corpus: Callable[[], Pairs],
     total: int,
     settings: TokenizerSettings,
@@ -47,7 +47,7 @@ def train_tokenizers(
     """Return the tokenizers of both sides, training those that are missing.
 
     Args:
-        found: the result of ``from_files``.
+        loaded: the result of ``from_files``.
         corpus: returns a new iterator over the training pairs.
         total: number of training pairs.
         settings: kind and size of the vocabulary, and size of the training sample.
@@ -56,12 +56,12 @@ def train_tokenizers(
     Raises:
         UserError: see ``text.training.train``; the special tokens of the two vocabularies have different ids.
     """
-    sides = [(_both, settings)] if len(found) == 1 else [(_source, settings), (_target, settings.target)]
+    sides = [(_both, settings)] if len(loaded) == 1 else [(_source, settings), (_target, settings.target)]
     ready = []
-    for tokenizer, (side, own) in zip(found, sides, strict=True):
+    for tokenizer, (side, side_settings) in zip(loaded, sides, strict=True):
         if tokenizer is None:
-            sample = side(evenly_spaced(corpus(), total, own.sample_size))
-            tokenizer = train(sample, own, lowercase)
+            sample = side(evenly_spaced(corpus(), total, side_settings.sample_size))
+            tokenizer = train(sample, side_settings, lowercase)
         ready.append(tokenizer.with_lowercasing() if lowercase else tokenizer)
     _check_special_ids(ready[0], ready[-1])
     return ready[0], ready[-1]
@@ -78,9 +78,9 @@ def _check_special_ids(source: Tokenizer, target: Tokenizer) -> None:
 
 def evenly_spaced(pairs: Pairs, total: int, most: int) -> Iterator[tuple[str, str]]:
     """Yield at most ``most`` of the ``total`` pairs, evenly spaced."""
-    wanted = min(most, total)
+    count = min(most, total)
     for index, pair in enumerate(pairs):
-        if index * wanted // total != (index + 1) * wanted // total:
+        if index * count // total != (index + 1) * count // total:
             yield pair
 
 

@@ -104,7 +104,7 @@ def has_fields(data: DataSettings, name: str) -> bool:
 
 
 def remarks(data: DataSettings, names: Sequence[str]) -> Iterator[str]:
-    """Yield what is to be known about how the columns of these files are read, one line each.
+    """Yield remarks about how the columns of these files are read, one line each.
 
     Raises:
         UserError: see :func:`read_pairs`.
@@ -136,7 +136,7 @@ _KINDS: dict[str, Format] = {
     ".srt": "subtitles",
     ".vtt": "subtitles",
 }
-"""Format of each file extension; any other is lines, also .ts: a text in Tsonga, if Qt is not asked for."""
+"""Format of each file extension; any other is lines, even .ts, which may be text in Tsonga rather than Qt."""
 
 
 def file_format(data: DataSettings, name: str) -> Format:

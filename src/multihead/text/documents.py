@@ -10,7 +10,7 @@ from multihead.text.lines import read_lines
 BLOCK = 1 << 20
 """Approximate size of a block, in characters."""
 MAX_BLOCK = 64 * BLOCK
-"""Size at which a block is ended even where tokenisation may differ, in characters."""
+"""Size at which a block ends even if tokenisation may differ, in characters."""
 
 Block = tuple[str, bool]
 """Text, and whether it ends a document."""

@@ -67,7 +67,7 @@ def lines_of(content: bytes, encoding: str, *, place: str, first: int) -> Iterat
 
 
 def is_compressed(path: Path) -> bool:
-    """Return True if a file is compressed, by its content. Raises ``OSError``: it cannot be read."""
+    """Return True if a file is compressed, by its content. Raises ``OSError`` if it cannot be read."""
     with path.open("rb") as file:
         head = file.read(8)
     return any(head.startswith(magic) for magic in _MAGIC.values())

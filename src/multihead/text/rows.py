@@ -17,7 +17,7 @@ Pair = tuple[str, str]
 _HEADINGS = frozenset(
     ("source", "target", "src", "tgt", "trg", "input", "output", "text", "translation", "id", "no", "number")
 )
-"""Names of columns beside those of languages, in lower case."""
+"""Column names other than languages, in lower case."""
 _INVALID = re.compile("[\0\ud800-\udfff]")
 """NUL and lone surrogates: JSON can escape them, but no text file can hold them."""
 
@@ -45,7 +45,7 @@ def read_rows(data: DataSettings, path: str, kind: str) -> Iterator[Pair]:
 
 
 def remarks_on_columns(data: DataSettings, path: str, kind: str) -> Iterator[str]:
-    """Yield what is to be known about the columns of a table that are not named, one line each.
+    """Yield remarks about a table whose columns are not named, one line each.
 
     Raises:
         UserError: see :func:`read_rows`.
@@ -141,10 +141,10 @@ def _values(line: str, *, keys: tuple[str, str]) -> Pair:
 
 def _keys(row: dict[str, object]) -> list[str]:
     """Return the keys of an object; those of a nested object as ``outer.inner``."""
-    found: list[str] = []
+    keys: list[str] = []
     for key, value in row.items():
-        found += [f"{key}.{inner}" for inner in value] if isinstance(value, dict) else [key]
-    return sorted(found)
+        keys += [f"{key}.{inner}" for inner in value] if isinstance(value, dict) else [key]
+    return sorted(keys)
 
 
 def _value(row: dict[str, object], key: str) -> str:
@@ -156,8 +156,8 @@ def _value(row: dict[str, object], key: str) -> str:
     if dot and key not in row and isinstance(below := row.get(outer), dict):
         return _value(below, inner)
     if key not in row:
-        found = ", ".join(map(repr, _keys(row))) or "none"
-        remedy = f"Set data.source_field and data.target_field (keys here: {found})."
+        keys = ", ".join(map(repr, _keys(row))) or "none"
+        remedy = f"Set data.source_field and data.target_field (keys here: {keys})."
         raise UserError(f"no key {key!r}", remedy=remedy)
     text = row[key]
     if not isinstance(text, str):
