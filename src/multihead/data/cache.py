@@ -51,7 +51,7 @@ def clear(root: Path, *, older_than: float = 0.0) -> tuple[list[CacheEntry], lis
         older_than: minimum number of seconds since the last use.
 
     Returns:
-        The entries removed, and those kept because they are in use.
+        The removed entries, and the entries still in use.
 
     Raises:
         OSError: a folder cannot be removed.

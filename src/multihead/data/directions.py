@@ -85,7 +85,7 @@ class MixedStream(BatchStream):
         counts: pairs of each in an epoch, see ``mixing.shares``.
         seed: with the epoch, seeds the choice and the order.
         labels: names of the sets, for messages.
-        given: see ``BatchStream``.
+        options: see ``BatchStream``.
     """
 
     def __init__(
@@ -95,10 +95,10 @@ class MixedStream(BatchStream):
         *,
         seed: int,
         labels: Sequence[str] = (),
-        **given: Any,
+        **options: Any,
     ) -> None:
         self._joined = Joined(parts)
-        super().__init__(self._joined, seed=seed, **given)
+        super().__init__(self._joined, seed=seed, **options)
         self._labels = labels or [f"set {number}" for number in range(1, len(parts) + 1)]
         self._sizes, self._counts = [len(part) for part in parts], tuple(counts)
 

@@ -32,11 +32,10 @@ def document_pairs(
     """
     pairs = subtitle_pairs(source, target) if target else read_pairs(source, *languages, kind=kind)
     for left, right, _ in pairs:
-        yield _plain(left, right) if symbols is None else _mark(left, right, symbols)
-
-
-def _plain(source: Markup, target: Markup) -> Pair:
-    return _one_line(source.text), _one_line(target.text)
+        if symbols is None:
+            yield _one_line(left.text), _one_line(right.text)
+        else:
+            yield _mark(left, right, symbols)
 
 
 def _mark(source: Markup, target: Markup, symbols: Collection[str]) -> Pair:

@@ -1,4 +1,4 @@
-"""Texts held out for validation by hash, so that equal texts stay together whatever their order."""
+"""Holds texts out for validation by hash, so that equal texts stay together in any order."""
 
 from collections.abc import Callable, Iterable
 

@@ -172,7 +172,7 @@ def _fit(lengths_2N: Lengths, batch_tokens: int) -> bool:
 
 
 def _multiple(pairs: int) -> int:
-    """Return the power of two that the size of a batch of about so many pairs is a multiple of."""
+    """Return the power of two that sizes of batches of about ``pairs`` pairs are multiples of."""
     return min(MAX_MULTIPLE, 1 << max(0, (pairs // 32).bit_length() - 1))
 
 

@@ -61,7 +61,7 @@ class Selection:
 def select(pairs: Iterable[tuple[str, str]], data: DataSettings, *, hold_out: bool) -> Selection:
     """Assign a role to each pair in one pass over the corpus.
 
-    It holds a byte per pair and no text. Hashes are in temporary files in the cache folder, up to 40 bytes each.
+    It holds a byte per pair and no text. Temporary files in the cache folder hold 40 bytes a pair at most.
 
     Raises:
         UserError: too few pairs are left.

@@ -96,7 +96,7 @@ class HashSpool:
                     file.write(content)
 
     def _buckets(self, opened: ExitStack) -> Iterator[NDArray[np.void]]:
-        """Yield all hashes with their places, divided by leading bits; in a bucket in the order of places."""
+        """Yield all hashes with their places, divided by leading bits; each bucket is ordered by place."""
         bits = min(MAX_BUCKETS.bit_length() - 1, max(0, (len(self) // CHUNK).bit_length()))
         files = [
             opened.enter_context(tempfile.TemporaryFile(dir=self._folder))  # noqa: SIM115

@@ -103,8 +103,8 @@ def truncate(parts: Parts, max_length: int) -> Parts:
     if second is None:
         return first[: max_length - 2], None
     most = max_length - SPECIALS
-    whole, half = len(first) + len(second) <= most, most // 2
-    if whole:
+    half = most // 2
+    if len(first) + len(second) <= most:
         return parts
     if len(first) <= half:
         return first, second[: most - len(first)]

@@ -66,7 +66,7 @@ class BPEDropout:
     def reencode(
         self, sentences: Sequence[Sequence[int] | npt.NDArray[np.integer]], keys: Sequence[Sequence[int]]
     ) -> list[Ids]:
-        """Return ``encode`` of each text with its key, given the texts as token ids. Fastest for stored data.
+        """Return ``encode`` of each text with its key, from its token ids. Fastest for stored data.
 
         Args:
             sentences: token ids of each text as the tokenizer gives them, (N,).

@@ -50,7 +50,7 @@ class Casing:
         return self.capitals < RARE and _in_capitals(text)
 
     def usual(self, text: str, *, first: bool) -> str:
-        """Return a text with each word in its usual spelling, whatever its capitals are.
+        """Return a text with each word in its usual spelling, ignoring its capitals.
 
         Args:
             first: True if the text begins a sentence: a letter at its beginning becomes a capital.

@@ -27,11 +27,10 @@ _WHOLE = frozenset((*KINDS, LETTERLESS))
 
 
 def changed_kinds(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return the kinds of placeholders that hardly any target keeps, and ``LETTERLESS`` if that is one.
+    """Return the kinds of placeholders that hardly any target keeps, perhaps including ``LETTERLESS``.
 
-    Of numbers that are kept as a whole, the shapes (``PlaceholderSpan.shape``) that most targets change are
-    returned. Of all shapes that they change, those whose digits they keep are returned with ``DIGITS``
-    before them.
+    If numbers are generally kept, their shapes (``PlaceholderSpan.shape``) that most targets change are
+    returned too. A changed shape whose digits are kept is also returned with the prefix ``DIGITS``.
     """
     all_of: Counter[str] = Counter()
     unchanged: Counter[str] = Counter()

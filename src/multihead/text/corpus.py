@@ -70,9 +70,10 @@ def check_sides(data: DataSettings, sources: Sequence[str], targets: Sequence[st
         raise UserError("standard input named twice", place="data", remedy="It can be read only once.")
     if not targets:
         for name in sources:
-            if not holds_both_sides(data, name):
+            kind = file_format(data, name)
+            if kind in ("lines", "subtitles"):
                 remedy = "Name the target file too, or set data.format (tsv, csv, jsonl) if it holds both."
-                if file_format(data, name) == "subtitles":
+                if kind == "subtitles":
                     remedy = "Name the other language's subtitles as the target."
                 remedy = UNSUPPORTED.get(file_kind(name), remedy)
                 raise UserError("one side only", place=_path(data, name), remedy=remedy)
@@ -91,11 +92,6 @@ def check_sides(data: DataSettings, sources: Sequence[str], targets: Sequence[st
             kind = next(kind for kind in sorted(formats) if kind not in ("lines", "subtitles"))
             fact = f"a {kind.upper()} file already holds both sides"
             raise UserError(fact, place=f"{source}, {target}", remedy=remedy)
-
-
-def holds_both_sides(data: DataSettings, name: str) -> bool:
-    """Return whether a file holds both sides of a corpus."""
-    return file_format(data, name) not in ("lines", "subtitles")
 
 
 def has_fields(data: DataSettings, name: str) -> bool:

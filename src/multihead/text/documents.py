@@ -56,7 +56,7 @@ def _whole(lines: Iterator[str]) -> Iterator[Block]:
 
 
 def split_at(blocks: Iterator[Block], characters: int) -> Iterator[tuple[Block, bool]]:
-    """Split blocks after so many characters; yield each block and whether it lies after the split."""
+    """Split the blocks after ``characters``; yield each block and whether it lies after the split."""
     left = characters
     for text, ends in blocks:
         if left >= len(text):

@@ -91,7 +91,7 @@ def _decode(raw: bytes, encoding: str, cut_begin: bool, cut_end: bool) -> Iterat
 def _strangeness(text: str, usual: str) -> int:
     """Count oddities of a text: rare characters, symbols inside words, unusual pairs of letters."""
     rare = sum(
-        not _encodable(c, usual) or (script(c) == "KANA" and unicodedata.east_asian_width(c) == "H")
+        not c.encode(usual, "ignore") or (script(c) == "KANA" and unicodedata.east_asian_width(c) == "H")
         for c in text
     )
     symbols = sum(
@@ -115,11 +115,3 @@ def _strange_pair(left: str, right: str) -> bool:
     if left.islower() and right.isupper():
         return True
     return scripts[0] != scripts[1] and not set(scripts) <= {"CJK", "KANA"} and scripts != ("LATIN", "HANGUL")
-
-
-def _encodable(character: str, encoding: str) -> bool:
-    try:
-        character.encode(encoding)
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -63,10 +63,10 @@ def _bytes(blocks: Iterable[str], vocab_size: int, min_frequency: int) -> Librar
     pieces = sorted(model["vocab"], key=model["vocab"].__getitem__)
     # The special tokens come first, as in every vocabulary trained here.
     vocabulary = {piece: number for number, piece in enumerate([*SPECIAL_TOKENS, *pieces])}
-    result = Library(models.BPE(vocabulary, [(left, right) for left, right in model["merges"]]))
-    result.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    result.decoder = decoders.ByteLevel()
-    return result
+    trained = Library(models.BPE(vocabulary, [(left, right) for left, right in model["merges"]]))
+    trained.pre_tokenizer = library.pre_tokenizer
+    trained.decoder = decoders.ByteLevel()
+    return trained
 
 
 def _check_room(count: int, what: str, vocab_size: int) -> None:

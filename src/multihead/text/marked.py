@@ -146,7 +146,7 @@ class MarkedTokenizer:
         parts = list(symbols.split(text))
         for part, is_symbol in parts:
             if is_symbol and part not in self.tokenizer.symbols:
-                remedy = "Train with it in tokenizer.symbols; write a backslash after its < where it is text."
+                remedy = "Train with it in tokenizer.symbols; write a backslash after its < if it is text."
                 raise UserError(f"the vocabulary has no symbol {part}", place="tokenizer", remedy=remedy)
         if self._inside is None:
             return parts

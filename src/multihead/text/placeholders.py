@@ -171,24 +171,19 @@ def _symbols_of(spans: Sequence[PlaceholderSpan], reserved: Collection[str]) -> 
     pairs = [pair for pair in PAIRS if pair[0] in reserved and pair[1] in reserved][::-1]
     single = [name for name in STANDALONE if name in reserved][::-1]
     others = [name for name in PLACEHOLDERS if name in reserved][::-1]
-    partners = _pairs(spans)
-    paired = {*partners, *partners.values()}
+    closing = partners(map(_name, spans))
+    paired = {*closing, *closing.values()}
     names = [""] * len(spans)
     for place, span in enumerate(spans):
         if names[place]:
             continue
-        if place in partners and pairs:
-            names[place], names[partners[place]] = pairs.pop()
+        if place in closing and pairs:
+            names[place], names[closing[place]] = pairs.pop()
         elif span.kind == "tag" and place not in paired and single:
             names[place] = single.pop()
         elif others:
             names[place] = others.pop()
     return names
-
-
-def _pairs(spans: Sequence[PlaceholderSpan]) -> dict[int, int]:
-    """Return the closing tag of each opening tag that has one, both by their places among the spans."""
-    return partners(map(_name, spans))
 
 
 def _name(span: PlaceholderSpan) -> tuple[str, bool] | None:

@@ -87,7 +87,7 @@ def _table_pairs(data: DataSettings, path: str, rows: Iterator[Row]) -> Iterator
 def _columns(data: DataSettings, path: str, rows: Iterator[Row]) -> tuple[int, int]:
     """Return the indices, from 0, of the source and target columns.
 
-    If either is given by name, the first row is a header and is consumed.
+    If either has a name rather than a number, the first row is a header and is consumed.
     """
     fields = data.source_field or "1", data.target_field or "2"
     header: list[str] = []
@@ -128,19 +128,18 @@ def _json_pairs(data: DataSettings, path: str, lines: Iterator[str]) -> Iterator
 
 
 def _values(line: str, *, keys: tuple[str, str]) -> Pair:
+    remedy = 'Write one object a line: {"source": "...", "target": "..."}.'
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        remedy = 'Write one object a line: {"source": "...", "target": "..."}.'
         raise UserError(f"not JSON ({error})", remedy=remedy) from None
     if not isinstance(row, dict):
-        remedy = 'Write one object a line: {"source": "...", "target": "..."}.'
         raise UserError("not a JSON object", remedy=remedy)
     return _value(row, keys[0]), _value(row, keys[1])
 
 
 def _keys(row: dict[str, object]) -> list[str]:
-    """Return the keys of an object; those of a nested object as ``outer.inner``."""
+    """Return the keys of an object; a nested object's keys as ``outer.inner``."""
     keys: list[str] = []
     for key, value in row.items():
         keys += [f"{key}.{inner}" for inner in value] if isinstance(value, dict) else [key]

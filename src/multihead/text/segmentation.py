@@ -69,7 +69,7 @@ def adapt(space: str, language: str) -> str:
 
 
 def split(text: str, language: str = "") -> Segments:
-    """Split a text into sentences; a line is one or more. ``str(split(text)) == text``, whatever the text.
+    """Split a text into sentences; a line is one or more. ``str(split(text)) == text`` for any text.
 
     Args:
         text: of any length and script.

@@ -94,7 +94,7 @@ class Spelling:
 
     def _nearest(self, lower: str) -> str | None:
         candidates = [self._known[word] for word in _neighbours(lower, self._letters) if word in self._known]
-        # Of equal counts the first in the alphabet, whatever the order of the neighbours.
+        # Ties are broken alphabetically, independent of the order of the neighbours.
         best = min(candidates, key=lambda entry: (-entry[0], entry[1]), default=(0, ""))
         return best[1] if best[0] >= LEAST else None
 

@@ -96,7 +96,7 @@ def _name(symbol: str, name: str, expected: str) -> str:
 
 
 def is_symbol(text: str) -> bool:
-    """Return whether a text is one reserved symbol, of whatever vocabulary."""
+    """Return whether a text is a reserved symbol of some vocabulary."""
     return _SYMBOL.fullmatch(text) is not None
 
 
@@ -142,12 +142,12 @@ def choose_symbols(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def escape(text: str) -> str:
-    """Return plain text as marked text: whatever is spelt like a symbol gets a backslash after its "<"."""
+    """Return plain text as marked text: text spelt like a symbol gets a backslash after its "<"."""
     return _LITERAL.sub(r"<\\", text)
 
 
 def unescape(text: str) -> str:
-    """Return marked text as plain text: one backslash is taken out of each escape; symbols stay."""
+    """Return marked text as plain text: one backslash is removed from each escape; symbols stay."""
     return _ESCAPED.sub("<", text)
 
 

@@ -28,7 +28,7 @@ MAX_WORD = 10_000
 
 Component = Mapping[str, Any]
 Growth = Callable[[Component], int]
-"""The factor by which a component may lengthen a text, at most; raises ``ValueError`` for a bad value."""
+"""Maximum growth factor of a text by a component; raises ``ValueError`` for a bad value."""
 
 
 def check(content: Any) -> None:

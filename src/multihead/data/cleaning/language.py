@@ -26,7 +26,7 @@ FEW_LETTERS = 4
 CHARACTER_SPREAD = 1.0
 """Nats; the spread of lines of n characters is at least this / sqrt(n), however alike the lines are."""
 WORDLIKE = 0.05
-"""Nats a character by which a line is more probable than its characters in random order."""
+"""Nats per character that a line must gain over its characters in random order."""
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.bool_]

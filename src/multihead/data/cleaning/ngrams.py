@@ -95,13 +95,11 @@ class CharacterModel:
 
 
 def _mix(key: NDArray[np.uint64], points: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    with np.errstate(over="ignore"):
-        mixed: NDArray[np.uint64] = (key ^ (points + np.uint64(1))) * _MULTIPLIER
-        mixed ^= mixed >> np.uint64(29)
-        return mixed
+    mixed: NDArray[np.uint64] = (key ^ (points + np.uint64(1))) * _MULTIPLIER
+    mixed ^= mixed >> np.uint64(29)
+    return mixed
 
 
 def _bucket(key: NDArray[np.uint64], bits: int) -> NDArray[np.int32]:
-    with np.errstate(over="ignore"):
-        buckets: NDArray[np.int32] = ((key * _MULTIPLIER) >> np.uint64(64 - bits)).astype(np.int32)
-        return buckets
+    buckets: NDArray[np.int32] = ((key * _MULTIPLIER) >> np.uint64(64 - bits)).astype(np.int32)
+    return buckets

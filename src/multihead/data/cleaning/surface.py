@@ -46,13 +46,11 @@ def _repeat(texts: Sequence[str]) -> Rows:
     """Return which lines of one side repeat a word, (N,); none if all lines consist of a few symbols."""
     lines = [text.casefold().split() for text in texts]
     symbols = len({word for words in lines for word in words}) <= SYMBOLS
-    return np.array([not symbols and _repeats(words) for words in lines], dtype=bool)
-
-
-def _repeats(words: Sequence[str]) -> bool:
-    if len(words) < REPEATED_WORDS:
-        return False
-    return Counter(words).most_common(1)[0][1] > REPEATED_SHARE * len(words)
+    repeats = [
+        len(words) >= REPEATED_WORDS and max(Counter(words).values()) > REPEATED_SHARE * len(words)
+        for words in lines
+    ]
+    return np.array(repeats, dtype=bool) & (not symbols)
 
 
 def differing(items: Sequence[tuple[Collection[str], Collection[str]]], *, either: bool) -> Rows:

@@ -58,7 +58,7 @@ UNRELATED, ENOUGH = 0.6, 500
 """Separation of true from random pairs below which the sides seem unrelated, given ENOUGH pairs. It was
 0.70 for sentences and two labels, 0.87 to 1.00 for other corpora, at most 0.59 for shuffled lines."""
 CROSSED = 2.0
-"""Nats by which a pair must be more probable with its sides exchanged."""
+"""Nats that a pair must gain when its sides are exchanged."""
 APART = 0.5
 """Nats per character that the median line loses in the other side's language, if the two differ."""
 CROSSED_EACH = 0.05
