@@ -71,10 +71,6 @@ def save_training_sources(folder: Path, hashes: Hashes) -> None:
 def contamination(store_folder: Path, sentences: Iterable[str]) -> int:
     """Return the number of source sentences of a test set that occur in the training data.
 
-    Args:
-        store_folder: ``Prepared.folder``.
-        sentences: the source side of the test set, as in its file.
-
     Raises:
         ValueError: the hashes are damaged.
         OSError: they cannot be read.

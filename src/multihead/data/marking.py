@@ -76,14 +76,9 @@ class Marking:
     def __call__(
         self, sources: Sequence[Ids], targets: Sequence[Ids], keys: Sequence[tuple[int, int]]
     ) -> tuple[list[Ids], list[Ids]]:
-        """Return the pairs of a batch, all with symbols or none.
+        """Return the pairs of a batch, all with symbols or none; ``keys`` are their (epoch, pair index).
 
         A marked pair is longer: a single one would widen its whole batch.
-
-        Args:
-            sources: token ids of each source.
-            targets: token ids of each target.
-            keys: (epoch, pair index) of each pair.
         """
         chance = random.Random(randomness.derive(self._seed, "marked batch", *keys[0])) if keys else None
         if chance is None or chance.random() >= self._rate:

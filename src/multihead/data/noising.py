@@ -56,13 +56,7 @@ class Noise:
 
 
 def misspelt(text: str, rate: float, chance: random.Random) -> str:
-    """Return a text in which letters are left out, doubled or swapped with the next.
-
-    Args:
-        text: the text.
-        rate: probability of an error at each letter.
-        chance: random numbers.
-    """
+    """Return a text in which each letter is dropped, doubled or swapped with probability ``rate``."""
     letters = list(text)
     place = 0
     while place < len(letters):

@@ -30,14 +30,7 @@ def read_pairs(data: DataSettings, sources: Sequence[str], targets: Sequence[str
 def read_marked_pairs(
     data: DataSettings, sources: Sequence[str], targets: Sequence[str], symbols: Collection[str]
 ) -> Iterator[Pair]:
-    """Yield the same pairs as marked text, with inline markup as symbols.
-
-    Args:
-        data: see ``read_pairs``.
-        sources: see ``read_pairs``.
-        targets: see ``read_pairs``.
-        symbols: the symbols to use, which both vocabularies reserve.
-    """
+    """Yield the pairs of ``read_pairs`` as marked text, with inline markup as these symbols."""
     return _read(data, sources, targets, symbols)
 
 

@@ -154,7 +154,6 @@ def batch_by_length(
 
 
 def _split(indices: Indices, lengths_2N: Lengths, batch_tokens: int, parts: int) -> Iterator[Indices]:
-    """Split the pairs recursively into about ``parts`` batches."""
     if len(indices) == 1 or (parts == 1 and _fit(lengths_2N, batch_tokens)):
         yield indices
         return
@@ -166,7 +165,6 @@ def _split(indices: Indices, lengths_2N: Lengths, batch_tokens: int, parts: int)
 
 
 def _fit(lengths_2N: Lengths, batch_tokens: int) -> bool:
-    """Return True if the pairs fit into one batch."""
     padded = lengths_2N.shape[1] * int(lengths_2N.max())
     return int(lengths_2N[1].sum()) <= batch_tokens and padded <= 2 * batch_tokens
 

@@ -38,9 +38,7 @@ def shuffled_blocks(
     Draws are divided by their leading bits into buckets on disk, each small enough to be sorted in memory.
 
     Args:
-        count: number of elements.
-        seed: see :func:`shuffle_indices`.
-        keys: see :func:`shuffle_indices`.
+        count, seed, keys: see :func:`shuffle_indices`.
         size: elements in every block but the last.
         folder: folder of the temporary file, 16 bytes per element; None: the system's.
 

@@ -35,8 +35,7 @@ def by_length(
         hypotheses: translations.
         references: reference translations.
         bounds: maximum length of each bucket but the last, ascending.
-        lowercase: see ``bleu``.
-        tokenize: see ``bleu``.
+        lowercase, tokenize: see ``bleu``.
 
     Raises:
         UserError: as ``bleu``, and if the number of sources differs.

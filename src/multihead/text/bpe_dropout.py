@@ -127,12 +127,6 @@ def merge(characters: Sequence[int], merges: Merges, dropout: float, uniform: It
     The paper drops each applicable merge with probability ``dropout`` and makes the leftmost merge of lowest
     rank among the rest, until none is left. Trying merges in that order until one is not dropped is
     equivalent.
-
-    Args:
-        characters: token ids.
-        merges: the merges of the tokenizer.
-        dropout: probability of skipping a merge.
-        uniform: random numbers in [0, 1).
     """
     symbols: list[int | None] = list(characters)
     end = len(symbols)

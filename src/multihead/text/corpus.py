@@ -141,7 +141,6 @@ def file_format(data: DataSettings, name: str) -> Format:
 
 
 def _aligned_lines(source: str, target: str, encoding: str) -> Iterator[Pair]:
-    """Yield the pairs of two line-aligned files."""
     sides = source, target
     counts = [0, 0]
     for left, right in zip_longest(read_lines(source, encoding), read_lines(target, encoding)):

@@ -30,7 +30,7 @@ def rows_of(lines: Iterator[str], path: str, kind: str = "") -> Iterator[Row]:
 
     Args:
         lines: the lines of the file.
-        path: its name.
+        path: the file's name.
         kind: "csv" or "tsv"; "": csv if that is the extension.
 
     Raises:

@@ -154,11 +154,7 @@ def _last(model: list[tuple[int, Any]], number: int) -> bytes:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
-    """Yield the number and value (an integer or bytes) of each field of a protocol buffer.
-
-    Raises:
-        ValueError: the message is malformed.
-    """
+    """Yield the number and value (an integer or bytes) of each field of a protocol buffer."""
     place = 0
     while place < len(message):
         tag, place = _varint(message, place)

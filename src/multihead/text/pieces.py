@@ -30,9 +30,7 @@ BETWEEN_LETTERS = rf"(?<=[\p{{L}}\p{{M}}])[{APOSTROPHES}](?=\p{{L}})"
 def normalizer(lowercase: bool, apostrophe: str = "") -> normalizers.Normalizer:
     """Return the normaliser: optional lower case, NFC, runs of spaces collapsed, ends stripped.
 
-    Args:
-        lowercase: make letters lower case.
-        apostrophe: replaces every apostrophe between letters; "": each stays as it is.
+    ``apostrophe`` replaces every apostrophe between letters, unless it is empty.
     """
     return normalizers.Sequence(
         [

@@ -219,7 +219,7 @@ def partners(names: Iterable[tuple[str, bool] | None]) -> dict[int, int]:
 
 
 def _missing(left: Iterable[PlaceholderSpan], text: str) -> list[str]:
-    """Return the texts of spans that a text has too few of."""
+    """Return the texts of spans that occur too seldom in a text."""
     counts = Counter(span.text for span in left)
     if not counts:
         return []

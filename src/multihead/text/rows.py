@@ -45,11 +45,7 @@ def read_rows(data: DataSettings, path: str, kind: str) -> Iterator[Pair]:
 
 
 def remarks_on_columns(data: DataSettings, path: str, kind: str) -> Iterator[str]:
-    """Yield remarks about a table whose columns are not named, one line each.
-
-    Raises:
-        UserError: see :func:`read_rows`.
-    """
+    """Yield remarks about a table whose columns are not named, one line each; raises as ``read_rows``."""
     if data.source_field or data.target_field:
         return
     first = next(rows_of(read_lines(path, data.encoding), path, kind), (1, []))[1]

@@ -102,7 +102,6 @@ def _boundaries(text: str, language: str) -> Iterator[int]:
 
 
 def _within(line: str, offset: int, language: str) -> Iterator[int]:
-    """Yield the places inside a line where a sentence starts."""
     caseless = not any(map(str.isupper, line))
     closing_after = _FRENCH_CLOSING if language == "fr" else _GERMAN_CLOSING if "„" in line else None
     start = end = 0

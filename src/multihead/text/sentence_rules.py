@@ -98,11 +98,7 @@ def _ends_without_space(c: Candidate) -> bool:
 def _ends_at_period(c: Candidate, language: str, word: str, *, initial: bool) -> bool:
     """Return whether a period with space after it ends a sentence.
 
-    Args:
-        c: the candidate.
-        language: the language's code.
-        word: the next word.
-        initial: whether the next word is a single letter with a period, so not a sentence starter.
+    ``initial``: the next word is a single letter with a period, so not a sentence starter.
     """
     if _MARKER.fullmatch(c.before):
         return False

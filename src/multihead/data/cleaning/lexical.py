@@ -139,11 +139,7 @@ def _judge(views: Sequence[View], lengths: Sequence[Floats], shift: Ints, seed: 
 def _gains(source: Side, target: Side, partner: Ints, others: Mapping[str, Ints]) -> dict[str, Floats]:
     """Return ``ConditionalLexicon.gain`` in both directions, (N, 4), for each order of the targets.
 
-    Args:
-        source: the sources.
-        target: the targets.
-        partner: the targets that the lexicons learn from.
-        others: numbers of targets, by the name of the order.
+    The lexicons learn from the ``partner`` targets; ``others`` are target numbers by the name of the order.
     """
     half = np.arange(len(source)) // BLOCK % 2
     gains = {name: np.zeros((len(source), 4)) for name in others}

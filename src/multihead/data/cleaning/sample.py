@@ -23,12 +23,7 @@ NOTHING_IN_COMMON = (
 
 
 def doubts(pairs: Iterator[tuple[str, str]], total: int) -> list[str]:
-    """Return a line for each reason to doubt the pairs, judged by a sample.
-
-    Args:
-        pairs: the pairs, in the order of the files.
-        total: number of pairs.
-    """
+    """Return a line for each reason to doubt the ``total`` pairs, judged by a sample."""
     sample = list(_blocks(pairs, total))
     judgement = judge(sample)
     counts = Counter(judgement.reasons.tolist())

@@ -20,25 +20,13 @@ def is_installed() -> bool:
 
 
 def not_installed(place: str) -> UserError:
-    """Return the error for a document without the library.
-
-    Args:
-        place: the document or the option.
-    """
+    """Return the error for a document or an option without the library."""
     remedy = "pip install 'multihead[documents]', or pip install ./packages/documents in a checkout."
     return UserError("multihead-documents is not installed", place=place, remedy=remedy)
 
 
 def about_documents(module: str, place: Path | str) -> Any:
-    """Import a module about documents.
-
-    Args:
-        module: its name.
-        place: the document at hand.
-
-    Raises:
-        UserError: the library is not installed.
-    """
+    """Import a module about documents; raise ``UserError`` if the library is not installed."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
