@@ -99,7 +99,7 @@ def test_lines_are_translated_to_the_language_that_is_named(
     assert 'does not translate to "ko"' in fail(capfdbinary, *words, "--to", "ko")
     assert "--zero-shot" in fail(capfdbinary, *words, "--to", "fr", "--from", "en")
     assert "not trained with the tag <domain-law>" in fail(capfdbinary, *words, "--to", "fr", "--tag", "law")
-    assert "is no language code" in fail(capfdbinary, *words, "--to", "French")
+    assert "is not a language code" in fail(capfdbinary, *words, "--to", "French")
     _, err = run(capfdbinary, *words, "--to", "fr", "--from", "en", "--zero-shot")
     assert "caution: zero-shot: the model was never trained to translate from en to fr" in err
 

@@ -47,7 +47,7 @@ def test_the_seed_decides() -> None:
 
 
 def test_texts_of_one_label_are_refused() -> None:
-    with pytest.raises(UserError, match="1 label where texts of two are needed"):
+    with pytest.raises(UserError, match="1 label, but texts of two are needed"):
         next(join_texts([("good", "a"), ("good", "b")], 1, 2, 1))
 
 

@@ -54,7 +54,7 @@ def test_a_code_has_one_form_however_it_is_sent(code: str) -> None:
     ],
 )
 def test_what_is_no_code_is_refused_with_the_code_of_its_name(text: str, remedy: str) -> None:
-    with pytest.raises(UserError, match=rf'--to: ".*" is no language code. Write .*"{remedy}"'):
+    with pytest.raises(UserError, match=rf'--to: ".*" is not a language code. Write .*"{remedy}"'):
         canonical(text, place="--to")
 
 

@@ -133,7 +133,7 @@ def test_a_pair_may_be_written_in_any_way(pair: str) -> None:
 
 @pytest.mark.parametrize("pair", ["은", "는/는", "의/의", "", "은/를", "abc"])
 def test_what_is_no_pair_is_refused(pair: str) -> None:
-    with pytest.raises(UserError, match=r'is no pair of particles\. Write one such as "은/는"'):
+    with pytest.raises(UserError, match=r'is not a pair of particles\. Write one such as "은/는"'):
         particle("책", pair)
 
 

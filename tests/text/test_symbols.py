@@ -123,7 +123,9 @@ def test_domains_have_tags_and_other_names_are_refused() -> None:
     assert symbols.domain("Legal-2") == "<domain-legal-2>"
     with pytest.raises(UserError, match="single hyphens"):
         symbols.domain("a--b")
-    with pytest.raises(UserError, match=r'tokenizer.symbols: "2de" is no reserved symbol. Write "standard"'):
+    with pytest.raises(
+        UserError, match=r'tokenizer.symbols: "2de" is not a reserved symbol. Write "standard"'
+    ):
         symbols.choose_symbols(["standard", "2de"])
 
 

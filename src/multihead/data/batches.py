@@ -158,7 +158,7 @@ class BatchStream(Stream[PairBatch]):
         return self._plan(epoch)
 
     def _plan(self, epoch: int, chosen: Indices | None = None) -> EpochPlan:
-        """Plan an epoch; temporary files lie beside the store, which is on a disk with room."""
+        """Plan an epoch; temporary files go beside the store, which is on a disk with room."""
         lengths = self.store.source_lengths, self.store.target_lengths
         folder = getattr(self.store, "folder", None)
         return epoch_plan(*lengths, self._batch_tokens, self._seed, epoch, chosen=chosen, folder=folder)
@@ -176,7 +176,7 @@ class BatchStream(Stream[PairBatch]):
         )
 
     def names(self, indices: Indices) -> list[str]:
-        """Return file and line of each pair where they are known; see :meth:`Stream.names`."""
+        """Return file and line of each pair if they are known; see :meth:`Stream.names`."""
         lines = getattr(self.store, "lines", None)
         if lines is None:
             return super().names(indices)

@@ -28,15 +28,13 @@ def cached_build(
     build: Callable[[Path], Mapping[str, Any]],
     load: Callable[[Path, Any, str], T],
 ) -> T:
-    """Load derived data from the cache; build it first if it is missing or damaged.
-
-    The log says if it is damaged.
+    """Load derived data from the cache; build it first if it is missing or damaged, which is logged.
 
     Args:
         root: the cache folder; the data goes into a subfolder named by a hash of the inputs.
         inputs: everything that the result depends on, as JSON.
-        prefix: prefix of the subfolder's name, which tells kinds of data apart.
-        summary_file: file of the subfolder with what ``build`` returned.
+        prefix: prefix of the subfolder's name, which distinguishes kinds of data.
+        summary_file: file of the subfolder with the summary that ``build`` returned.
         build: fills a folder, and returns a JSON summary.
         load: opens a folder, given its summary and the hash of its inputs. If it raises any exception, the
             folder counts as damaged.
@@ -62,7 +60,7 @@ def cached_build(
             faults.append(str(error) or type(error).__name__)
             return None
 
-    while (found := read_locked(folder, load_from)) is None:
+    while (data := read_locked(folder, load_from)) is None:
         if faults:
             LOG.warning("%s: %s; the data is prepared again", folder, faults[-1])
             faults.clear()
@@ -74,7 +72,7 @@ def cached_build(
             text = json.dumps(summary, indent=2)
             (building / summary_file).write_text(f"{text}\n", encoding="utf-8")
             checksums.write(building)
-    return found
+    return data
 
 
 @contextmanager

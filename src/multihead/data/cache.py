@@ -22,7 +22,7 @@ class CacheEntry:
 
     Attributes:
         folder: its path.
-        kind: "texts", "pictures", "captions", "copies" (of files at addresses) or "unfinished".
+        kind: "texts", "pictures", "captions", "copies" (downloaded files) or "unfinished".
         size: bytes on disk.
         used: time of last use (of last write, if unfinished), in seconds since 1970.
         in_use: True while a process reads or builds it.
@@ -37,34 +37,34 @@ class CacheEntry:
 
 def entries(root: Path) -> list[CacheEntry]:
     """Return the entries of a cache folder, most recently used first."""
-    found = root.iterdir() if root.is_dir() else iter(())
-    named = ((path, ENTRY.fullmatch(path.name)) for path in found if path.is_dir())
+    paths = root.iterdir() if root.is_dir() else iter(())
+    named = ((path, ENTRY.fullmatch(path.name)) for path in paths if path.is_dir())
     listed = (_entry(path, match) for path, match in named if match)
-    return sorted((one for one in listed if one), key=lambda one: -one.used)
+    return sorted((entry for entry in listed if entry), key=lambda entry: -entry.used)
 
 
 def clear(root: Path, *, older_than: float = 0.0) -> tuple[list[CacheEntry], list[CacheEntry]]:
-    """Remove prepared data, except what a process is using.
+    """Remove prepared data, except entries in use by a process.
 
     Args:
         root: the cache folder.
         older_than: minimum number of seconds since the last use.
 
     Returns:
-        The entries removed, and those kept because they are in use.
+        The removed entries, and the entries still in use.
 
     Raises:
         OSError: a folder cannot be removed.
     """
-    removed, kept = [], []
-    for one in entries(root):
-        if time.time() - one.used < older_than:
+    removed, busy = [], []
+    for entry in entries(root):
+        if time.time() - entry.used < older_than:
             continue
-        if not one.in_use and _remove(one):
-            removed.append(one)
+        if not entry.in_use and _remove(entry):
+            removed.append(entry)
         else:
-            kept.append(one)
-    return removed, kept
+            busy.append(entry)
+    return removed, busy
 
 
 def _entry(folder: Path, match: re.Match[str]) -> CacheEntry | None:
@@ -103,13 +103,13 @@ def _locked_exclusively(folder: Path) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def _remove(one: CacheEntry) -> bool:
-    with _locked_exclusively(one.folder) as alone:
+def _remove(entry: CacheEntry) -> bool:
+    with _locked_exclusively(entry.folder) as alone:
         if not alone:
             return False
         # Renamed first, so that a half-removed folder is never read.
-        doomed = one.folder.with_name(f"{one.folder.name.partition('.')[0]}.removed.tmp")
+        doomed = entry.folder.with_name(f"{entry.folder.name.partition('.')[0]}.removed.tmp")
         shutil.rmtree(doomed, ignore_errors=True)
-        one.folder.rename(doomed)
+        entry.folder.rename(doomed)
     shutil.rmtree(doomed)
     return True

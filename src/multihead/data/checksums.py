@@ -16,13 +16,13 @@ class DamagedError(ValueError):
 
 
 def write(folder: Path) -> None:
-    """Write the checksums of a folder that is complete. Raises ``OSError`` where the disk refuses."""
+    """Write the checksums of a folder that is complete. Raises ``OSError`` if the disk refuses."""
     text = json.dumps(_find(folder, _files(folder)), indent=2)
     (folder / NAME).write_text(f"{text}\n", encoding="utf-8")
 
 
 def check(folder: Path, *names: str) -> None:
-    """Compare files of a folder, all of them by default, with their checksums.
+    """Compare the files of a folder, by default all, with their checksums.
 
     They are read whole, on all cores: a gigabyte takes a second or less, and training reads it anyway.
 
@@ -31,19 +31,19 @@ def check(folder: Path, *names: str) -> None:
         OSError: a file cannot be read.
     """
     try:
-        known = parse_json(disk.content(folder / NAME))
-        wanted = {name: str(known[name]) for name in names or known}
+        checksums = parse_json(disk.content(folder / NAME))
+        expected = {name: str(checksums[name]) for name in names or checksums}
     except FileNotFoundError:
         raise DamagedError("it has no checksums") from None
     except (ValueError, KeyError, TypeError):
         raise DamagedError(f"{NAME} is damaged") from None
-    if not wanted:
+    if not expected:
         raise DamagedError(f"{NAME} is damaged")
     there = _files(folder)
-    if missing := sorted(wanted.keys() - there):
+    if missing := sorted(expected.keys() - there):
         raise DamagedError(f"{missing[0]} is missing")
-    found = _find(folder, wanted.keys() & there)
-    if altered := sorted(name for name in wanted if wanted[name] != found[name]):
+    actual = _find(folder, expected.keys() & there)
+    if altered := sorted(name for name in expected if expected[name] != actual[name]):
         raise DamagedError(f"{altered[0]} is damaged")
 
 

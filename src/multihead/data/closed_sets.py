@@ -1,7 +1,7 @@
 """Sides of a corpus that are closed sets: labels, tags, canned answers.
 
-Sets of pairs that share no sentence are for testing what a model makes of sentences that it has not met. A
-label is to be met: who holds it out trains without it.
+Splits that share no sentence test a model on unseen sentences. A label must be seen in training: holding it
+out would train without it.
 """
 
 from collections.abc import Sequence
@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 from multihead.data.hashes import Hashes, of_pairs
 
 CLOSED = 0.125
-"""Up to so many different sentences a pair, a side is a closed set."""
+"""Maximum number of distinct sentences per pair of a closed set."""
 
 
 def is_closed(frequencies: NDArray[np.int64]) -> bool:
     """Return whether a side is a closed set.
 
     Args:
-        frequencies: how often the sentences of some of its pairs occur in it, (N,). The mean of 1 / frequency
-            over pairs is the number of different sentences a pair.
+        frequencies: counts, on this side, of the sentences of some of its pairs, (N,). The mean of
+            1 / frequency over pairs is the number of distinct sentences per pair.
     """
     return bool(len(frequencies)) and float(np.mean(1 / frequencies)) <= CLOSED
 
 
 def telling(sources: Hashes, targets: Hashes) -> Sequence[Hashes]:
-    """Return the sides that are no closed sets, (N,) each; where both are, the pairs themselves."""
+    """Return the sides that are not closed sets, (N,) each; if both are, the pairs themselves."""
     open_sides = [
         side for side in (sources, targets) if len(np.unique(side)) > CLOSED * len(side) or not len(side)
     ]

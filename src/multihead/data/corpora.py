@@ -53,16 +53,16 @@ class CorpusEntry(Settings):
 
 @dataclass(frozen=True)
 class Corpus:
-    """A parallel corpus of a training with several.
+    """One of several parallel corpora of a training.
 
     Attributes:
-        name: its name, of which there is one.
+        name: its unique name.
         source_language: code in canonical form.
-        target_language: likewise.
+        target_language: code in canonical form.
         files: where its files are, with the cleaning rules of the recipe.
         weight: factor on how often its pairs are drawn.
         tags: symbols after the language tag.
-        both_directions: whether it is trained on from target to source too.
+        both_directions: whether training also translates from target to source.
     """
 
     name: str
@@ -107,17 +107,20 @@ def corpora(data: DataSettings) -> list[Corpus]:
     if data.corpora and data.corpus:
         raise UserError("named beside data.corpora", place="data.corpus", remedy="Leave one of them out.")
     where = place(data)
-    found = [_corpus(number, where, data, *one) for number, one in enumerate(_entries(data), start=1)]
-    if not found:
+    corpus_list = [
+        _corpus(number, where, data, entry, folder)
+        for number, (entry, folder) in enumerate(_entries(data), start=1)
+    ]
+    if not corpus_list:
         raise UserError("no corpus in it", place=where, remedy=f"Write a [[{TABLE}]] for each.")
-    names = [one.name for one in found]
+    names = [corpus.name for corpus in corpus_list]
     if repeated := sorted(name for name, times in Counter(names).items() if times > 1):
         remedy = 'Give each corpus a name of its own: name = "...".'
         raise UserError(f'two corpora are called "{repeated[0]}"', place=where, remedy=remedy)
-    if not any(one.weight for one in found):
+    if not any(corpus.weight for corpus in corpus_list):
         remedy = "Give at least one corpus a positive weight."
         raise UserError("the weights sum to nothing", place=where, remedy=remedy)
-    return found
+    return corpus_list
 
 
 def _entries(data: DataSettings) -> Iterator[tuple[CorpusEntry, Path]]:
@@ -132,15 +135,15 @@ def _entries(data: DataSettings) -> Iterator[tuple[CorpusEntry, Path]]:
             yield CorpusEntry(source_language=source, target_language=target, **sides), Path(data.dir)
         return
     path = Path(place(data))
-    for number, given in enumerate(_tables(path), start=1):
-        yield _entry(given, f"{path}: corpus {number}"), path.parent
+    for number, table in enumerate(_tables(path), start=1):
+        yield _entry(table, f"{path}: corpus {number}"), path.parent
 
 
 def _two(languages: str) -> tuple[str, str]:
-    """Return the two codes of "de-en" or, where a code has a hyphen itself, of "zh-Hant:en"."""
+    """Return the two codes of "de-en" or, if a code has a hyphen itself, of "zh-Hant:en"."""
     parts = languages.split(":") if ":" in languages else languages.split("-")
     if len(parts) != 2 or not all(parts):
-        remedy = 'Write "de-en"; with a colon where a code has a hyphen itself: "zh-Hant:en".'
+        remedy = 'Write "de-en"; with a colon if a code has a hyphen itself: "zh-Hant:en".'
         raise UserError(f'"{languages}" are not two languages', place="data.corpus", remedy=remedy)
     return parts[0], parts[1]
 
@@ -154,20 +157,20 @@ def _tables(path: Path) -> list[Any]:
     except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, TooLargeError
         fact = f"not TOML ({error})"
         raise UserError(fact, place=str(path), remedy="Correct the line.") from None
-    found = content.pop(TABLE, [])
+    tables = content.pop(TABLE, [])
     if content:
         fact = f'unknown key "{next(iter(content))}"'
         raise UserError(fact, place=str(path), remedy=f"The file consists of [[{TABLE}]] tables.")
-    if not isinstance(found, list):
+    if not isinstance(tables, list):
         raise UserError(f"[{TABLE}] is one table", place=str(path), remedy=f"Write [[{TABLE}]].")
-    return found
+    return tables
 
 
-def _entry(given: Any, where: str) -> CorpusEntry:
-    if not isinstance(given, dict):
+def _entry(table: Any, where: str) -> CorpusEntry:
+    if not isinstance(table, dict):
         raise UserError("not a table", place=where, remedy=f"Write [[{TABLE}]], and its keys below.")
     lists = [key for key, field in CorpusEntry.model_fields.items() if field.annotation == tuple[str, ...]]
-    values = {key: _list(value) if key in lists else value for key, value in given.items()}
+    values = {key: _list(value) if key in lists else value for key, value in table.items()}
     if isinstance(values.get("tests"), dict):
         values["tests"] = {name: _list(files) for name, files in values["tests"].items()}
     if isinstance(values.get("weight"), int) and not isinstance(values["weight"], bool):
@@ -204,36 +207,37 @@ def _corpus(number: int, where: str, data: DataSettings, entry: CorpusEntry, fol
         raise UserError("no source file is named", place=here, remedy='Write source = "FILE".')
     files = {key: tuple(str(folder / name) for name in getattr(entry, key)) for key in FILES}
     tests = {name: tuple(str(folder / file) for file in files) for name, files in entry.tests.items()}
-    own = {"dir": "", "corpora": "", "corpus": {}, "tests": tests, **files}
-    own |= {"source_language": languages[0], "target_language": languages[1]}
+    updates = {"dir": "", "corpora": "", "corpus": {}, "tests": tests, **files}
+    updates |= {"source_language": languages[0], "target_language": languages[1]}
     both = data.both_directions if entry.both_directions is None else entry.both_directions
     name = entry.name or "-".join(languages)
-    return Corpus(name, languages[0], languages[1], data.model_copy(update=own), entry.weight, tags, both)
+    return Corpus(name, languages[0], languages[1], data.model_copy(update=updates), entry.weight, tags, both)
 
 
 def _language(code: str, here: str) -> str:
-    found = canonical(code, place=here)
-    if not is_known(found):
+    language = canonical(code, place=here)
+    if not is_known(language):
         remedy = 'Correct it; a language without a code may take one from "qaa" to "qtz".'
         raise UserError(f'"{code}" is a language code that no standard lists', place=here, remedy=remedy)
-    return found
+    return language
 
 
-def directions(found: Sequence[Corpus]) -> list[tuple[str, str]]:
+def directions(corpus_list: Sequence[Corpus]) -> list[tuple[str, str]]:
     """Return the (source, target) languages of all corpora, each once, in order."""
-    trained = (pair for corpus in found if corpus.weight for pair in corpus.directions)
+    trained = (pair for corpus in corpus_list if corpus.weight for pair in corpus.directions)
     return list(dict.fromkeys(trained))
 
 
-def symbols(found: Sequence[Corpus]) -> list[str]:
-    """Return the tags that a vocabulary must reserve: of target languages, then those of corpora."""
-    pairs = [pair for corpus in found for pair in corpus.directions]
+def symbols(corpus_list: Sequence[Corpus]) -> list[str]:
+    """Return the tags that a vocabulary must reserve: first the target languages', then the corpora's."""
+    pairs = [pair for corpus in corpus_list for pair in corpus.directions]
     languages = [tagged.tags_of(target)[0] for _, target in pairs]
-    return list(dict.fromkeys([*languages, *(tag for corpus in found for tag in corpus.tags)]))
+    return list(dict.fromkeys([*languages, *(tag for corpus in corpus_list for tag in corpus.tags)]))
 
 
-def basis(found: Sequence[Corpus]) -> list[Mapping[str, Any]]:
-    """Return what mixing depends on, as JSON."""
+def basis(corpus_list: Sequence[Corpus]) -> list[Mapping[str, Any]]:
+    """Return everything that mixing depends on, as JSON."""
     return [
-        {"directions": corpus.directions, "weight": corpus.weight, "tags": corpus.tags} for corpus in found
+        {"directions": corpus.directions, "weight": corpus.weight, "tags": corpus.tags}
+        for corpus in corpus_list
     ]

@@ -1,4 +1,4 @@
-"""Directions of translation as one set of pairs: stores with tags before their sources, laid end to end."""
+"""Combines translation directions into one set of pairs: stores with tags before sources, concatenated."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -42,7 +42,7 @@ class Directed:
 
 
 class Joined:
-    """Several sets of pairs, laid end to end."""
+    """The concatenation of several sets of pairs."""
 
     def __init__(self, parts: Sequence[Pairs]) -> None:
         self._parts = tuple(parts)
@@ -65,7 +65,7 @@ class Joined:
         return part.target(index)
 
     def line(self, index: int) -> tuple[int, int]:
-        """Return the number of a pair's set, from 0, and its line there; 0 if it is not known."""
+        """Return the number of a pair's set, from 0, and its line there, 0 if unknown."""
         number = int(np.searchsorted(self._ends, index, side="right"))
         part, index = self._place(index)
         lines = getattr(part, "lines", None)
@@ -85,7 +85,7 @@ class MixedStream(BatchStream):
         counts: pairs of each in an epoch, see ``mixing.shares``.
         seed: with the epoch, seeds the choice and the order.
         labels: names of the sets, for messages.
-        given: as for ``BatchStream``.
+        options: see ``BatchStream``.
     """
 
     def __init__(
@@ -95,10 +95,10 @@ class MixedStream(BatchStream):
         *,
         seed: int,
         labels: Sequence[str] = (),
-        **given: Any,
+        **options: Any,
     ) -> None:
         self._joined = Joined(parts)
-        super().__init__(self._joined, seed=seed, **given)
+        super().__init__(self._joined, seed=seed, **options)
         self._labels = labels or [f"set {number}" for number in range(1, len(parts) + 1)]
         self._sizes, self._counts = [len(part) for part in parts], tuple(counts)
 

@@ -22,25 +22,24 @@ def document_pairs(
 
     Args:
         source: a bilingual document, or subtitles.
-        target: subtitles in the other language.
-        languages: to read from a bilingual document.
-        kind: its format.
-        symbols: those for inline markup, which is left out if None.
+        target: subtitles in the other language; None for a bilingual document.
+        languages: the languages to read from a bilingual document.
+        kind: the document's format.
+        symbols: symbols for inline markup; None: leave it out.
 
     Raises:
         UserError: a file is missing, malformed, of another format, or has no pair of these languages.
     """
     pairs = subtitle_pairs(source, target) if target else read_pairs(source, *languages, kind=kind)
-    for one, other, _ in pairs:
-        yield _plain(one, other) if symbols is None else _mark(one, other, symbols)
-
-
-def _plain(source: Markup, target: Markup) -> Pair:
-    return _one_line(source.text), _one_line(target.text)
+    for left, right, _ in pairs:
+        if symbols is None:
+            yield _one_line(left.text), _one_line(right.text)
+        else:
+            yield _mark(left, right, symbols)
 
 
 def _mark(source: Markup, target: Markup, symbols: Collection[str]) -> Pair:
-    """Return a pair with symbols in the places of the tags that both sides have."""
+    """Return a pair with symbols in place of the tags that both sides share."""
     names = _names(source, target, symbols)
     first, second = (
         "".join(
@@ -59,20 +58,20 @@ def _key(tag: Tag) -> tuple[str, str]:
 
 
 def _names(source: Markup, target: Markup, symbols: Collection[str]) -> dict[tuple[str, str], str]:
-    """Return a symbol for each tag of both sides, in the order of the source, while there are symbols."""
+    """Return a symbol for each tag of both sides, in the order of the source, until symbols run out."""
     pairs = [pair for pair in PAIRS if pair[0] in symbols and pair[1] in symbols][::-1]
     single = [name for name in (*STANDALONE, *PLACEHOLDERS) if name in symbols][::-1]
     counts = [[_key(tag) for tag in side.tags] for side in (source, target)]
     shared = [key for key in counts[0] if counts[0].count(key) == counts[1].count(key) == 1]
-    found: dict[tuple[str, str], str] = {}
+    names: dict[tuple[str, str], str] = {}
     for name, kind in shared:
         whole = {(name, "open"), (name, "close")} <= set(shared)
         if kind == "alone" or not whole:
             if single:
-                found[name, kind] = single.pop()
-        elif (name, "open") not in found and (name, "close") not in found and pairs:
-            found[name, "open"], found[name, "close"] = pairs.pop()
-    return found
+                names[name, kind] = single.pop()
+        elif (name, "open") not in names and (name, "close") not in names and pairs:
+            names[name, "open"], names[name, "close"] = pairs.pop()
+    return names
 
 
 def _one_line(text: str) -> str:

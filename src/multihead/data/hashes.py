@@ -33,7 +33,7 @@ def sentence_hash(sentence: str) -> int:
 
 
 def of_pairs(sources: Hashes, targets: Hashes) -> Hashes:
-    """Return hashes of pairs, (N,), made from those of their two sentences."""
+    """Return hashes of pairs, (N,), from the hashes of their two sentences."""
     return sources ^ (targets << np.uint64(1) | targets >> np.uint64(63))
 
 
@@ -59,8 +59,8 @@ def are_in(ordered: Hashes, hashes: Hashes) -> NDArray[np.bool_]:
 
     ``np.isin`` would take three times the memory.
     """
-    found: NDArray[np.bool_] = np.take(ordered, np.searchsorted(ordered, hashes), mode="clip") == hashes
-    return found
+    matches: NDArray[np.bool_] = np.take(ordered, np.searchsorted(ordered, hashes), mode="clip") == hashes
+    return matches
 
 
 def save_training_sources(folder: Path, hashes: Hashes) -> None:
@@ -70,10 +70,6 @@ def save_training_sources(folder: Path, hashes: Hashes) -> None:
 
 def contamination(store_folder: Path, sentences: Iterable[str]) -> int:
     """Return the number of source sentences of a test set that occur in the training data.
-
-    Args:
-        store_folder: ``Prepared.folder``.
-        sentences: the source side of the test set, as in its file.
 
     Raises:
         ValueError: the hashes are damaged.

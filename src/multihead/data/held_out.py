@@ -1,4 +1,4 @@
-"""Validation pairs held out of several corpora, which may share sentences.
+"""Holds validation pairs out of several corpora, which may share sentences.
 
 Corpora of one text in several languages hold out the same lines: pairs that share a sentence with one held
 out before are taken first. In the end no corpus trains on a sentence that any corpus holds out. Sides
@@ -34,22 +34,22 @@ class Sides:
 
     @cached_property
     def telling(self) -> Sequence[Hashes]:
-        """The sides that are no closed sets, see ``closed_sets.telling``."""
+        """The sides that are not closed sets, see ``closed_sets.telling``."""
         return telling(self.source, self.target)
 
     def touching(self, ordered: Hashes) -> NDArray[np.bool_]:
         """Return True for each pair with a sentence among the sorted hashes, (N,)."""
         if not len(ordered):
             return np.zeros(len(self.source), dtype=np.bool_)
-        found: NDArray[np.bool_] = np.any([are_in(ordered, side) for side in self.telling], axis=0)
-        return found
+        mask: NDArray[np.bool_] = np.any([are_in(ordered, side) for side in self.telling], axis=0)
+        return mask
 
     def frequency(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how often the two sentences of each of the rows occur in the corpus, added up, (R,)."""
-        found: NDArray[np.int64] = np.sum(
+        """Return the summed counts in the corpus of both sentences of each row, (R,)."""
+        frequency: NDArray[np.int64] = np.sum(
             [count_in(np.sort(side), side[rows]) for side in self.telling], axis=0
         )
-        return found
+        return frequency
 
 
 def held_out(
@@ -59,27 +59,27 @@ def held_out(
 
     Args:
         corpora: hashes of the sentences.
-        own: whether a corpus has validation files of its own; nothing is held out of it then.
+        own: whether each corpus has its own validation files, so that nothing is held out of it.
         fraction: fraction of the pairs to hold out, clamped to 50 to 2,000 pairs and at most half of all.
         seed: seeds the choice.
     """
-    taken: Hashes = np.empty(0, dtype=np.uint64)
-    chosen: list[NDArray[np.intp]] = []
+    held_hashes: Hashes = np.empty(0, dtype=np.uint64)
+    held_rows: list[NDArray[np.intp]] = []
     for number, (sides, has_files) in enumerate(zip(corpora, own, strict=True)):
         total = len(sides.source)
         count = max(MIN_HELD_OUT, min(round(fraction * total), MAX_HELD_OUT))
         count = 0 if has_files else max(1, min(count, total // 2))
         order = shuffle_indices(total, seed, "held out", number)
-        touching = sides.touching(taken)[order]
-        # Of the others, those with the rarest sentences, so that few training pairs share one.
+        touching = sides.touching(held_hashes)[order]
+        # Then pairs with the rarest sentences, so that few training pairs share one.
         fresh = order[~touching][: CANDIDATES_PER_PAIR * count]
         fresh = fresh[np.argsort(sides.frequency(fresh), kind="stable")]
         rows = np.concatenate([order[touching], fresh])[:count]
-        chosen.append(rows)
-        taken = np.unique(np.concatenate([taken, *(side[rows] for side in sides.telling)]))
-    found = []
-    for sides, rows in zip(corpora, chosen, strict=True):
-        roles = np.where(sides.touching(taken), DROPPED, TRAIN).astype(np.uint8)
+        held_rows.append(rows)
+        held_hashes = np.unique(np.concatenate([held_hashes, *(side[rows] for side in sides.telling)]))
+    all_roles = []
+    for sides, rows in zip(corpora, held_rows, strict=True):
+        roles = np.where(sides.touching(held_hashes), DROPPED, TRAIN).astype(np.uint8)
         roles[rows] = VALID
-        found.append(roles)
-    return found
+        all_roles.append(roles)
+    return all_roles

@@ -1,4 +1,4 @@
-"""Texts held out for validation by hash, so that equal texts stay together whatever their order."""
+"""Holds texts out for validation by hash, so that equal texts stay together in any order."""
 
 from collections.abc import Callable, Iterable
 
@@ -6,16 +6,16 @@ from multihead.data.hashes import sentence_hash
 from multihead.system import randomness
 
 LEAST, SHARE = 20, 5
-"""Texts held out at least, but at most one in so many."""
+"""Minimum number of texts to hold out, but at most one in SHARE."""
 SURELY = 4
-"""Multiple of the texts that suffice on average, from which on there is no need to count."""
+"""Multiple of the average need from which on counting stops."""
 
 
 def held_out_texts(texts: Iterable[str], fraction: float, seed: int) -> Callable[[str], bool]:
-    """Return a predicate that holds out about a fraction of the texts, and enough of a few.
+    """Return a predicate that holds out about a fraction of the texts, and enough of a small set.
 
     Args:
-        texts: all texts; of many, only the first are read.
+        texts: all texts; of a large set, only the first are read.
         fraction: fraction to hold out.
         seed: seeds the choice.
     """
@@ -31,7 +31,7 @@ def held_out_texts(texts: Iterable[str], fraction: float, seed: int) -> Callable
             different.add(place(text))
         if len(different) * fraction > SURELY * LEAST:
             return lambda text: place(text) < threshold
-    wanted = min(LEAST, len(different) // SHARE) or len(different) // 2
-    if sum(one < threshold for one in different) < wanted:
-        threshold = sorted(different)[wanted - 1] + 1
+    least = min(LEAST, len(different) // SHARE) or len(different) // 2
+    if sum(number < threshold for number in different) < least:
+        threshold = sorted(different)[least - 1] + 1
     return lambda text: place(text) < threshold

@@ -64,15 +64,15 @@ def rereadable(data: DataSettings) -> Iterator[DataSettings]:
             raise UserError(error.fact, place=place, remedy=error.remedy) from error
 
 
-def check_added(one: Added) -> None:
+def check_added(added: Added) -> None:
     """Refuse added pairs whose files are missing or unreadable."""
-    files = one.files
-    if one.kind != "copied":
+    files = added.files
+    if added.kind != "copied":
         check_sides(files, files.source, files.target)
     for name in (*files.source, *files.target):
         if not Path(name).exists():
             raise UserError("no such file", place=name, remedy=remedy_for_missing(Path(name)))
-    next(one.pairs(), None)  # raises if it cannot be read
+    next(added.pairs(), None)  # raises if it cannot be read
 
 
 def file_hashes(data: DataSettings) -> dict[str, list[tuple[str, str]]]:

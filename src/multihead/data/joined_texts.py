@@ -1,4 +1,4 @@
-"""Long documents made of short labelled texts; a document's label is that of most of its texts.
+"""Long documents made of short labelled texts; a document has the label of most of its texts.
 
 A task for attention to long texts: no part of a document decides its label.
 """
@@ -11,7 +11,7 @@ from multihead.errors import UserError
 from multihead.system import randomness
 
 MAJORITY = 2 / 3
-"""Share of a document's texts that have its label, at least; in each document it is drawn anew, up to 1."""
+"""Minimum share of a document's texts that have its label; drawn for each document, up to 1."""
 HEADER = "label\tdocument\n"
 
 Labelled = tuple[str, str]
@@ -21,7 +21,7 @@ Labelled = tuple[str, str]
 def join_texts(texts: Iterable[Labelled], shortest: int, longest: int, seed: int) -> Iterator[Labelled]:
     """Yield documents of ``shortest`` to ``longest`` texts, until the texts of a label are used up.
 
-    Every text is used at most once, and every label is that of as many documents.
+    Every text is used at most once, and every label has the same number of documents.
 
     Raises:
         UserError: the texts have fewer than two labels.
@@ -31,24 +31,25 @@ def join_texts(texts: Iterable[Labelled], shortest: int, longest: int, seed: int
     for label, text in texts:
         pools[label].append(" ".join(text.split()))
     if len(pools) < 2:
-        fact = f"{len(pools)} label where texts of two are needed"
+        fact = f"{len(pools)} label, but texts of two are needed"
         raise UserError(fact, place="multihead data make", remedy="Check the file's labels.")
     labels = sorted(pools)
     for label in labels:
         _shuffle(pools[label], numbers)
     number = 0
     while True:
-        own = labels[number % len(labels)]
-        others = [label for label in labels if label != own]
+        majority = labels[number % len(labels)]
+        others = [label for label in labels if label != majority]
         size = shortest + _below(numbers, longest - shortest + 1)
         share = MAJORITY + (1 - MAJORITY) * numbers.random()
-        chosen = [
-            own if place < share * size else others[_below(numbers, len(others))] for place in range(size)
+        text_labels = [
+            majority if place < share * size else others[_below(numbers, len(others))]
+            for place in range(size)
         ]
-        if any(chosen.count(label) > len(pools[label]) for label in labels):
+        if any(text_labels.count(label) > len(pools[label]) for label in labels):
             return
-        _shuffle(chosen, numbers)
-        yield own, " ".join(pools[label].pop() for label in chosen)
+        _shuffle(text_labels, numbers)
+        yield majority, " ".join(pools[label].pop() for label in text_labels)
         number += 1
 
 

@@ -1,9 +1,8 @@
-"""Reserved symbols in training pairs, made on the fly: placeholders and terms with their translations.
+"""Inserts reserved symbols into training pairs on the fly: placeholders, and terms with translations.
 
 In a small part of the batches, words that translate each other become a placeholder on both sides, or a
-source word gets its translation beside it (Dinu et al. 2019). The model learns to carry the one and use the
-other. All is a function of (seed, epoch, pair), but for the choice of the batch, which its first pair
-decides.
+source word gets its translation beside it (Dinu et al. 2019). The model learns to copy placeholders and to
+use given translations. All is a function of (seed, epoch, pair); a batch is marked or not by its first pair.
 """
 
 import random
@@ -20,10 +19,10 @@ from multihead.text.symbols import PLACEHOLDERS, SPACE, TERM, TERM_END, TERM_TAR
 from multihead.text.tokenizer import Tokenizer
 
 MIN_SHARE = 0.05
-"""Share of the pairs that must have words to mark; with fewer the symbols would hardly be learned."""
+"""Minimum share of pairs with words to mark; with fewer the symbols would hardly be learned."""
 PROBED = 500
 MOST_PLACEHOLDERS = 4
-"""Placeholders in a pair at most."""
+"""Maximum number of placeholders in a pair."""
 MOST_TERMS = 2
 
 
@@ -31,11 +30,12 @@ class Marking:
     """Puts symbols into pairs of token ids.
 
     Args:
-        tokenizer: of both sides, which reserves placeholders; terms too if it reserves their symbols.
+        tokenizer: the tokenizer of both sides, which reserves placeholders; terms are marked if it reserves
+            their symbols too.
         pairs: words that translate each other.
-        rate: part of the batches whose pairs get symbols.
+        rate: fraction of the batches whose pairs get symbols.
         seed: seeds the choice.
-        longest: no marked side has more tokens.
+        longest: maximum number of tokens of a marked side.
     """
 
     def __init__(self, tokenizer: Tokenizer, pairs: WordPairs, rate: float, seed: int, longest: int) -> None:
@@ -44,8 +44,8 @@ class Marking:
         reserved = tokenizer.symbols
         self._placeholders = [reserved[name] for name in PLACEHOLDERS if name in reserved]
         self._terms = [reserved[name] for name in (TERM, TERM_TARGET, TERM_END) if name in reserved]
-        found = [number for number in range(tokenizer.vocab_size) if tokenizer.piece(number) == SPACE]
-        self._space = found[:1]
+        spaces = [number for number in range(tokenizer.vocab_size) if tokenizer.piece(number) == SPACE]
+        self._space = spaces[:1]
         names = [*PLACEHOLDERS, *((TERM, TERM_TARGET, TERM_END) if len(self._terms) == 3 else ())]
         self.symbols = tuple(name for name in names if name in reserved)
         """The symbols that pairs get."""
@@ -57,7 +57,7 @@ class Marking:
         """Return the marking of a corpus.
 
         Returns:
-            None without a rate, without reserved placeholders, with two vocabularies, or where too few pairs
+            None without a rate, without reserved placeholders, with two vocabularies, or if too few pairs
             have words to mark (as in languages written without spaces).
         """
         source, target = tokenizers
@@ -68,68 +68,63 @@ class Marking:
         ):
             return None
         words = WordFinder(source)
-        made = cls(source, learn_word_pairs(store, words, words), rate, seed, longest)
+        marking = cls(source, learn_word_pairs(store, words, words), rate, seed, longest)
         rows = np.linspace(0, len(store) - 1, min(PROBED, len(store))).astype(int).tolist()
-        found = sum(bool(made.candidates(store.source(row), store.target(row))) for row in rows)
-        return made if made._space and found >= MIN_SHARE * len(rows) else None
+        count = sum(bool(marking.candidates(store.source(row), store.target(row))) for row in rows)
+        return marking if marking._space and count >= MIN_SHARE * len(rows) else None
 
     def __call__(
         self, sources: Sequence[Ids], targets: Sequence[Ids], keys: Sequence[tuple[int, int]]
     ) -> tuple[list[Ids], list[Ids]]:
-        """Return the pairs of a batch, all with symbols or none.
+        """Return the pairs of a batch, all with symbols or none; ``keys`` are their (epoch, pair index).
 
-        A marked pair is longer, and a single one would widen its whole batch.
-
-        Args:
-            sources: token ids of each source.
-            targets: token ids of each target.
-            keys: (epoch, pair index) of each pair.
+        A marked pair is longer: a single one would widen its whole batch.
         """
         chance = random.Random(randomness.derive(self._seed, "marked batch", *keys[0])) if keys else None
         if chance is None or chance.random() >= self._rate:
             return list(sources), list(targets)
-        made = [
+        pairs = [
             self._one(source, target, key) for source, target, key in zip(sources, targets, keys, strict=True)
         ]
-        return [source for source, _ in made], [target for _, target in made]
+        return [source for source, _ in pairs], [target for _, target in pairs]
 
     def candidates(self, source: Ids, target: Ids) -> list[tuple[WordOccurrence, WordOccurrence]]:
         """Return words that translate each other or are the same, each once in its sentence."""
         left, right = list(self._words.find(source)), list(self._words.find(target))
-        counts = [Counter(found.word for found in side) for side in (left, right)]
-        places = {found.word: found for found in right}
+        counts = [Counter(occurrence.word for occurrence in side) for side in (left, right)]
+        places = {occurrence.word: occurrence for occurrence in right}
         result = []
-        for found in left:
-            wanted: Word = self._pairs.get(found.word, found.word)
-            if counts[0][found.word] == 1 and counts[1][wanted] == 1:
-                result.append((found, places[wanted]))
+        for occurrence in left:
+            translation: Word = self._pairs.get(occurrence.word, occurrence.word)
+            if counts[0][occurrence.word] == 1 and counts[1][translation] == 1:
+                result.append((occurrence, places[translation]))
         return result
 
     def _one(self, source: Ids, target: Ids, key: tuple[int, int]) -> tuple[Ids, Ids]:
         chance = random.Random(randomness.derive(self._seed, "marks", *key))
-        found = self.candidates(source, target)
-        found.sort(key=lambda _: chance.random())
+        pairs = self.candidates(source, target)
+        pairs.sort(key=lambda _: chance.random())
         terms = len(self._terms) == 3 and chance.random() < 0.5
-        chosen = found[: 1 + int(chance.random() * (MOST_TERMS if terms else MOST_PLACEHOLDERS))]
-        if not chosen:
+        selection = pairs[: 1 + int(chance.random() * (MOST_TERMS if terms else MOST_PLACEHOLDERS))]
+        if not selection:
             return source, target
         edits: tuple[list[tuple[WordOccurrence, list[int]]], list[tuple[WordOccurrence, list[int]]]] = (
             [],
             [],
         )
         if terms:
-            for left, right in chosen:
+            for left, right in selection:
                 edits[0].append((left, self._term(left.word, right.word)))
         else:
-            names = self._names(len(chosen), chance)
-            for name, (left, right) in zip(names, sorted(chosen), strict=True):
+            names = self._names(len(selection), chance)
+            for name, (left, right) in zip(names, sorted(selection), strict=True):
                 edits[0].append((left, [*self._space, name]))
                 edits[1].append((right, [*self._space, name]))
         marked = _replace(source, edits[0]), _replace(target, edits[1])
         return marked if max(map(len, marked)) <= self._longest else (source, target)
 
     def _names(self, count: int, chance: random.Random) -> list[int]:
-        """Return placeholders in order: the first, as in use, or any."""
+        """Return placeholders in order: the first ones, as at inference, or random ones."""
         if chance.random() < 0.5:
             return self._placeholders[:count]
         picked = sorted(range(len(self._placeholders)), key=lambda _: chance.random())[:count]
@@ -144,6 +139,6 @@ def _replace(ids: Ids, edits: Sequence[tuple[WordOccurrence, list[int]]]) -> Ids
     if not edits:
         return ids
     tokens = list(map(int, ids))
-    for found, new in sorted(edits, reverse=True):
-        tokens[found.start : found.end] = new
+    for occurrence, new in sorted(edits, reverse=True):
+        tokens[occurrence.start : occurrence.end] = new
     return np.array(tokens, dtype=np.asarray(ids).dtype)

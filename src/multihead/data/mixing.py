@@ -1,7 +1,7 @@
 """Temperature sampling of several corpora, with exact proportions in every epoch (Arivazhagan et al. 2019).
 
 A corpus of n pairs is drawn in proportion to weight * n^(1/temperature). An epoch has as many pairs as all
-corpora together. Each corpus gives its share from an endless row of its own permutations, in which every
+corpora together. Each corpus gives its share from an endless sequence of its own permutations, in which every
 epoch begins where the last one ended: no pair is drawn twice as often as another. All of it is a function of
 (sizes, weights, temperature, seed, epoch).
 """
@@ -48,7 +48,7 @@ def draw_epoch(sizes: Sequence[int], counts: Sequence[int], seed: int, epoch: in
 
 
 def _slice(number: int, size: int, begin: int, end: int, seed: int) -> Indices:
-    """Return the entries [begin, end) of a corpus's endless row of permutations."""
+    """Return the entries [begin, end) of a corpus's endless sequence of permutations."""
     parts: list[Indices] = [np.empty(0, dtype=np.int64)]
     for block in range(begin // size, -(-end // size)):
         permutation = shuffle_indices(size, seed, "corpus", number, block)

@@ -1,7 +1,7 @@
-"""Noise in training sources, made on the fly: lower case, and typing errors (Belinkov & Bisk 2018).
+"""Noise in training sources on the fly: lower case, and typing errors (Belinkov & Bisk 2018).
 
-A model that has met them translates a text without capitals, and words with a letter wrong. All is a function
-of (seed, epoch, pair); targets stay as they are.
+It makes a model robust to missing capitals and misspelt words. All is a function of (seed, epoch, pair);
+targets do not change.
 """
 
 import random
@@ -12,18 +12,18 @@ from multihead.system import randomness
 from multihead.text.tokenizer import Tokenizer
 
 TYPOS = 0.08
-"""Part of the letters of a noisy source that are wrong, at most."""
+"""Maximum fraction of wrong letters in a noisy source."""
 
 
 class Noise:
-    """Puts noise into the sources of pairs of token ids.
+    """Adds noise to the sources of pairs of token ids.
 
     Args:
-        tokenizer: of the sources. Sources that have reserved symbols, such as language tags, keep them.
-        rate: part of the sources that get noise; half of these lose their capitals, half get typing errors.
+        tokenizer: the sources' tokenizer. Reserved symbols, such as language tags, are preserved.
+        rate: fraction of noisy sources; half of these lose their capitals, half get typing errors.
         seed: seeds the choice.
-        longest: no noisy source has more tokens.
-        before: applied first; what it marks gets no noise.
+        longest: maximum number of tokens of a noisy source.
+        before: applied first; sources that it marks get no noise.
     """
 
     def __init__(
@@ -51,18 +51,12 @@ class Noise:
             return source
         text = self._tokenizer.decode(ids[start:])
         noisy = text.lower() if chance.random() < 0.5 else misspelt(text, chance.random() * TYPOS, chance)
-        made = [*ids[:start], *self._tokenizer.encode(noisy)]
-        return made if start < len(made) <= self._longest else source
+        noisy_ids = [*ids[:start], *self._tokenizer.encode(noisy)]
+        return noisy_ids if start < len(noisy_ids) <= self._longest else source
 
 
 def misspelt(text: str, rate: float, chance: random.Random) -> str:
-    """Return a text in which letters are left out, doubled or swapped with the next.
-
-    Args:
-        text: the text.
-        rate: probability of an error at each letter.
-        chance: random numbers.
-    """
+    """Return a text in which each letter is dropped, doubled or swapped with probability ``rate``."""
     letters = list(text)
     place = 0
     while place < len(letters):

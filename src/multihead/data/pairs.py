@@ -1,6 +1,6 @@
 """Pairs of a parallel corpus in any format: text files, TMX, XLIFF, PO, subtitles.
 
-Inline markup of a document becomes reserved symbols (``text.symbols``) where the vocabulary has them, and is
+Inline markup of a document becomes reserved symbols (``text.symbols``) if the vocabulary has them, and is
 left out otherwise.
 """
 
@@ -30,14 +30,7 @@ def read_pairs(data: DataSettings, sources: Sequence[str], targets: Sequence[str
 def read_marked_pairs(
     data: DataSettings, sources: Sequence[str], targets: Sequence[str], symbols: Collection[str]
 ) -> Iterator[Pair]:
-    """Yield the same pairs as marked text, with inline markup as symbols.
-
-    Args:
-        data: as for ``read_pairs``.
-        sources: likewise.
-        targets: likewise.
-        symbols: the symbols that may be used, those of both vocabularies.
-    """
+    """Yield the pairs of ``read_pairs`` as marked text, with inline markup as these symbols."""
     return _read(data, sources, targets, symbols)
 
 

@@ -85,8 +85,8 @@ def epoch_plan(
             side, padding included, stays within twice as many. A longer pair is a batch of its own.
         seed: with the epoch, seeds the order.
         epoch: number of the epoch, from 0.
-        chosen: the pairs of the epoch, some perhaps several times; None: each once.
-        folder: of temporary files, see ``shuffling.scratch``.
+        chosen: the pairs of the epoch, perhaps with repetitions; None: each once.
+        folder: folder of temporary files, see ``shuffling.scratch``.
 
     Raises:
         UserError: the disk is full.
@@ -120,7 +120,7 @@ def _laid_out(
 
 
 def first_of_shuffled(count: int, first: int, seed: int, *keys: int | str) -> Indices:
-    """Return the ``first`` elements of :func:`shuffle_indices`, in the memory of so many."""
+    """Return the ``first`` elements of :func:`shuffle_indices`, using memory for ``first`` elements only."""
     generator = np.random.PCG64(randomness.derive(seed, *keys))
     draws, places = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
     for start in range(0, count, CHUNK):
@@ -154,7 +154,6 @@ def batch_by_length(
 
 
 def _split(indices: Indices, lengths_2N: Lengths, batch_tokens: int, parts: int) -> Iterator[Indices]:
-    """Split the pairs recursively into about ``parts`` batches."""
     if len(indices) == 1 or (parts == 1 and _fit(lengths_2N, batch_tokens)):
         yield indices
         return
@@ -166,13 +165,12 @@ def _split(indices: Indices, lengths_2N: Lengths, batch_tokens: int, parts: int)
 
 
 def _fit(lengths_2N: Lengths, batch_tokens: int) -> bool:
-    """Return True if the pairs fit into one batch."""
     padded = lengths_2N.shape[1] * int(lengths_2N.max())
     return int(lengths_2N[1].sum()) <= batch_tokens and padded <= 2 * batch_tokens
 
 
 def _multiple(pairs: int) -> int:
-    """Return the power of two that the size of a batch of about so many pairs is a multiple of."""
+    """Return the power of two that sizes of batches of about ``pairs`` pairs are multiples of."""
     return min(MAX_MULTIPLE, 1 << max(0, (pairs // 32).bit_length() - 1))
 
 

@@ -1,4 +1,4 @@
-"""A function of many items in several processes, its results in the order of the items."""
+"""Maps a function over items in several processes, in the order of the items."""
 
 import os
 import threading
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from multihead.errors import UserError
 
 WAITING = 4
-"""Items that wait for each process: none of them is idle, and little is in memory."""
+"""Queued items per process: enough that none is idle, few enough to save memory."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -23,7 +23,7 @@ _functions: dict[int, Callable[[Any], Any]] = {}
 
 
 def in_processes(function: Callable[[T], R], items: Iterable[T], processes: int) -> Iterator[tuple[T, R]]:
-    """Yield each item with the function's result, in order, whatever the number of processes.
+    """Yield each item with the function's result, in order, independent of the number of processes.
 
     Args:
         function: a function of an item alone.

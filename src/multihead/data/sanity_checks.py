@@ -12,10 +12,10 @@ SAMPLE_SIZE = 1000
 MAX_IDENTICAL = 0.75
 """Fraction of pairs with identical sides above which to warn. Corpora of corrected text reach a half."""
 MIN_RATIO = 1.5
-"""Warn of swapped sides if on both sides this many times more words are known from the other side."""
+"""Warn of swapped sides if both sides share this many times more words with the other side."""
 
 MOST_CLASSES, TIMES = 20, 10
-"""A target is of classes if it has at most so many different lines, each so many times on average."""
+"""Targets are classes if they have at most MOST_CLASSES distinct lines, each TIMES times on average."""
 
 T = TypeVar("T")
 Texts = Sequence[str]
@@ -27,7 +27,7 @@ def sanity_warnings(prepared: PreparedCorpus) -> list[str]:
     source = prepared.source_tokenizer.decode_batch(train.source(number) for number in sample)
     target = prepared.target_tokenizer.decode_batch(train.target(number) for number in sample)
     warnings = [f"caution: {doubt}" for doubt in prepared.doubts]
-    same = sum(one == other for one, other in zip(source, target, strict=True))
+    same = sum(left == right for left, right in zip(source, target, strict=True))
     if same > MAX_IDENTICAL * len(source):
         sampled = f"{same:,} of {len(source):,} sampled pairs"
         warnings.append(f"caution: source and target are identical in {sampled}; are these the right files?")
@@ -40,21 +40,21 @@ def sanity_warnings(prepared: PreparedCorpus) -> list[str]:
         )
     if not prepared.held_out:
         pairs = _evenly_spaced(prepared.valid_pairs)
-        sides = [one for one, _ in pairs], [other for _, other in pairs]
+        sides = [left for left, _ in pairs], [right for _, right in pairs]
         straight = _coverage(sides[0], source), _coverage(sides[1], target)
         crossed = _coverage(sides[0], target), _coverage(sides[1], source)
-        if all(other > MIN_RATIO * own for other, own in zip(crossed, straight, strict=True)):
+        if crossed[0] > MIN_RATIO * straight[0] and crossed[1] > MIN_RATIO * straight[1]:
             warnings.append("caution: source and target of the validation files seem to be swapped")
     return warnings
 
 
 def _evenly_spaced(items: Sequence[T]) -> list[T]:
-    chosen = np.linspace(0, len(items) - 1, min(SAMPLE_SIZE, len(items)), dtype=int)
-    return [items[number] for number in chosen.tolist()]
+    indices = np.linspace(0, len(items) - 1, min(SAMPLE_SIZE, len(items)), dtype=int)
+    return [items[number] for number in indices.tolist()]
 
 
 def _coverage(texts: Texts, others: Texts) -> float:
     """Return the fraction of the words of ``texts`` that occur in ``others``, ignoring case."""
     words = [word for text in texts for word in text.casefold().split()]
-    known = {word for text in others for word in text.casefold().split()}
-    return sum(word in known for word in words) / max(1, len(words))
+    vocabulary = {word for text in others for word in text.casefold().split()}
+    return sum(word in vocabulary for word in words) / max(1, len(words))

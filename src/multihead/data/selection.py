@@ -61,8 +61,7 @@ class Selection:
 def select(pairs: Iterable[tuple[str, str]], data: DataSettings, *, hold_out: bool) -> Selection:
     """Assign a role to each pair in one pass over the corpus.
 
-    It holds a byte a pair, and no text. Hashes are in temporary files in the cache folder, 40 bytes a pair at
-    most.
+    It holds a byte per pair and no text. Temporary files in the cache folder hold 40 bytes a pair at most.
 
     Raises:
         UserError: too few pairs are left.
@@ -72,18 +71,18 @@ def select(pairs: Iterable[tuple[str, str]], data: DataSettings, *, hold_out: bo
     with report_cache_errors(folder), ExitStack() as opened:
         folder.mkdir(parents=True, exist_ok=True)
         whole, sources, targets = (opened.enter_context(HashSpool(folder)) for _ in range(3))
-        kept = bytearray()
+        role_bytes = bytearray()
         for source, target in pairs:
             reason = rejection_reason(source, target, data)
             report.record(reason)
-            kept.append(reason is None)
+            role_bytes.append(reason is None)
             if reason is None:
                 if data.drop_duplicates:
                     whole.append(pair_hash(source, target))
                 if hold_out:
                     sources.append(sentence_hash(source))
                     targets.append(sentence_hash(target))
-        roles = np.frombuffer(kept, dtype=np.uint8)
+        roles = np.frombuffer(role_bytes, dtype=np.uint8)
         repeated = whole.repeat() if data.drop_duplicates else None
         if repeated:
             _drop_repeated(roles, repeated, report)
@@ -105,7 +104,7 @@ def select(pairs: Iterable[tuple[str, str]], data: DataSettings, *, hold_out: bo
 
 
 def _drop_repeated(roles: NDArray[np.uint8], repeated: Bits, report: CleaningReport) -> None:
-    """Drop duplicates: the marks are those of the pairs that cleaning has kept, in order."""
+    """Drop duplicates; ``repeated`` marks pairs that cleaning has kept, in order."""
     done = 0
     for start in range(0, len(roles), CHUNK):
         places = np.flatnonzero(roles[start : start + CHUNK]) + start
@@ -117,7 +116,7 @@ def _drop_repeated(roles: NDArray[np.uint8], repeated: Bits, report: CleaningRep
 
 
 def _assign(roles: NDArray[np.uint8], start: int, split: NDArray[np.uint8]) -> int:
-    """Give roles to the next training pairs from a place on; return the place after the last of them."""
+    """Assign roles to the next training pairs from a place on; return the place after the last one."""
     while len(split):
         places = np.flatnonzero(roles[start : start + CHUNK] == TRAIN)[: len(split)] + start
         roles[places] = split[: len(places)]
@@ -127,7 +126,7 @@ def _assign(roles: NDArray[np.uint8], start: int, split: NDArray[np.uint8]) -> i
 
 
 def _surplus(roles: NDArray[np.uint8], most: int) -> Iterator[int]:
-    """Yield the training pairs beyond the maximum; those kept are evenly spaced over the corpus."""
+    """Yield the training pairs beyond the maximum; the others are evenly spaced over the corpus."""
     total = Selection(roles, CleaningReport(), 0).count(TRAIN)
     if total <= most:
         return
@@ -146,9 +145,9 @@ def _surplus(roles: NDArray[np.uint8], most: int) -> Iterator[int]:
 def hold_out(sources: Hashes, targets: Hashes, fraction: float, seed: int) -> NDArray[np.uint8]:
     """Hold out validation pairs that share no sentence of either side with training.
 
-    Of randomly drawn candidates, those whose sentences are least frequent are held out; usually these occur
-    in no other pair. Training pairs that do share a sentence with a held-out pair are dropped. A side that is
-    a closed set does not count, see ``closed_sets``.
+    Of randomly drawn candidates, the pairs with the least frequent sentences are held out; usually these
+    occur in no other pair. Training pairs that do share a sentence with a held-out pair are dropped. A side
+    that is a closed set does not count, see ``closed_sets``.
 
     Args:
         sources: hashes of the source sentences, (N,).
@@ -170,22 +169,22 @@ def _held_out(
     count = max(1, min(count, total // 2))
     candidates = first_of_shuffled(total, CANDIDATES_PER_PAIR * count, seed, "held out")
     sides = _telling(sources, targets, candidates)
-    found = [at_places(side, candidates) for side in sides]
-    frequency = sum(counts(side, own) for side, own in zip(sides, found, strict=True))
+    hashes = [at_places(side, candidates) for side in sides]
+    frequency = sum(counts(side, side_hashes) for side, side_hashes in zip(sides, hashes, strict=True))
     best = np.argsort(frequency, kind="stable")[:count]
-    chosen, taken = candidates[best], [np.sort(own[best]) for own in found]
+    rows, held_hashes = candidates[best], [np.sort(side_hashes[best]) for side_hashes in hashes]
     start = 0
     for chunks in zip(*(side.chunks() for side in sides), strict=True):
-        touched = np.any([are_in(own, chunk) for own, chunk in zip(taken, chunks, strict=True)], axis=0)
+        touched = np.any(list(map(are_in, held_hashes, chunks)), axis=0)
         roles = np.where(touched, DROPPED, TRAIN).astype(np.uint8)
         end = start + len(roles)
-        roles[chosen[(chosen >= start) & (chosen < end)] - start] = VALID
+        roles[rows[(rows >= start) & (rows < end)] - start] = VALID
         start = end
         yield roles
 
 
 def _telling(sources: Side, targets: Side, candidates: NDArray[np.int64]) -> Sequence[Side]:
-    """Return the sides that are no closed sets; where both are, the pairs themselves."""
+    """Return the sides that are not closed sets; if both are, the pairs themselves."""
     both = (sources, targets)
     sides = [side for side in both if not is_closed(counts(side, at_places(side, candidates)))]
     return sides or [PairHashes(sources, targets)]

@@ -33,16 +33,14 @@ def shuffle_indices(count: int, seed: int, *keys: int | str) -> Indices:
 def shuffled_blocks(
     count: int, seed: int, *keys: int | str, size: int = BLOCK, folder: Path | None = None
 ) -> Iterator[Indices]:
-    """Yield :func:`shuffle_indices` in blocks of ``size``, in the memory of a few blocks.
+    """Yield :func:`shuffle_indices` in blocks of ``size``, holding a few blocks in memory.
 
     Draws are divided by their leading bits into buckets on disk, each small enough to be sorted in memory.
 
     Args:
-        count: number of elements.
-        seed: see :func:`shuffle_indices`.
-        keys: see :func:`shuffle_indices`.
-        size: elements in a block, but the last.
-        folder: of the temporary file, 16 bytes an element; None: the system's.
+        count, seed, keys: see :func:`shuffle_indices`.
+        size: elements in every block but the last.
+        folder: folder of the temporary file, 16 bytes per element; None: the system's.
 
     Raises:
         UserError: the disk is full.
@@ -90,8 +88,8 @@ def scratch(folder: Path | None, size: int = 0) -> Iterator[IO[bytes]]:
     """Open a temporary file, which has no name and vanishes with the block.
 
     Args:
-        folder: of the file; one that cannot be written to, or None: the system's.
-        size: bytes that the file begins with, so that a full disk is an error here and not later.
+        folder: the file's folder; the system's if it is None or not writable.
+        size: bytes to reserve, so that a full disk is an error here and not later.
 
     Raises:
         UserError: the disk is full.

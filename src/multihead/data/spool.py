@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from multihead.data.hashes import Hashes, are_in, first_occurrences, of_pairs
 
 CHUNK = 1 << 17
-"""Hashes in memory at once: read, or in a bucket on average. Dividing them takes some 70 bytes each."""
+"""Hashes in memory at once: in a chunk, or in an average bucket. Dividing them takes some 70 bytes each."""
 MAX_BUCKETS = 256
 """Files open at once."""
 
@@ -74,11 +74,11 @@ class HashSpool:
 
     def repeat(self) -> "Bits":
         """Return a mark for each hash that has occurred before."""
-        found = Bits(len(self))
+        marks = Bits(len(self))
         with ExitStack() as opened:
             for bucket in self._buckets(opened):
-                found.set(np.sort(bucket["place"][~first_occurrences(bucket["hash"])]))
-        return found
+                marks.set(np.sort(bucket["place"][~first_occurrences(bucket["hash"])]))
+        return marks
 
     def save_unique(self, path: Path) -> None:
         """Write the sorted, distinct hashes as ``numpy.save`` does."""
@@ -96,7 +96,7 @@ class HashSpool:
                     file.write(content)
 
     def _buckets(self, opened: ExitStack) -> Iterator[NDArray[np.void]]:
-        """Yield all hashes with their places, divided by leading bits; in a bucket in the order of places."""
+        """Yield all hashes with their places, divided by leading bits; each bucket is ordered by place."""
         bits = min(MAX_BUCKETS.bit_length() - 1, max(0, (len(self) // CHUNK).bit_length()))
         files = [
             opened.enter_context(tempfile.TemporaryFile(dir=self._folder))  # noqa: SIM115
@@ -117,25 +117,25 @@ class HashSpool:
 
 
 class Bits:
-    """A mark for each of N things, in N / 8 bytes."""
+    """A bit for each of N items, in N / 8 bytes."""
 
     def __init__(self, count: int) -> None:
         self._count = count
         self._bytes = np.zeros(-(-count // 8), dtype=np.uint8)
 
     def set(self, places: NDArray[np.int64]) -> None:
-        """Mark these."""
+        """Mark these places."""
         np.bitwise_or.at(self._bytes, places >> 3, (1 << (places & 7)).astype(np.uint8))
 
     def slice(self, start: int, count: int) -> NDArray[np.bool_]:
-        """Return the marks of ``count`` things from ``start`` on."""
+        """Return the marks of ``count`` items from ``start`` on."""
         first = start // 8
         some = self._bytes[first : -(-(start + count) // 8)]
         return np.unpackbits(some, bitorder="little")[start - 8 * first :][:count].astype(np.bool_)
 
 
 class UnmarkedHashes:
-    """The hashes of a spool without those that are marked."""
+    """The hashes of a spool that are not marked."""
 
     def __init__(self, hashes: HashSpool, dropped: Bits | None) -> None:
         self._hashes, self._dropped = hashes, dropped
@@ -144,13 +144,13 @@ class UnmarkedHashes:
         """Yield the hashes in order, as arrays."""
         start = 0
         for chunk in self._hashes.chunks():
-            kept = chunk if self._dropped is None else chunk[~self._dropped.slice(start, len(chunk))]
+            hashes = chunk if self._dropped is None else chunk[~self._dropped.slice(start, len(chunk))]
             start += len(chunk)
-            yield kept
+            yield hashes
 
 
 class Whole:
-    """Hashes in memory, read as those of a spool are."""
+    """Hashes in memory, with the interface of a spool."""
 
     def __init__(self, hashes: Hashes) -> None:
         self._hashes = hashes
@@ -162,7 +162,7 @@ class Whole:
 
 
 class PairHashes:
-    """Hashes of whole pairs, made from those of their sides."""
+    """Hashes of whole pairs, computed from the hashes of their sides."""
 
     def __init__(self, sources: "Side", targets: "Side") -> None:
         self._sources, self._targets = sources, targets
@@ -178,19 +178,19 @@ Side = UnmarkedHashes | Whole | PairHashes
 
 def at_places(side: Side, places: NDArray[np.int64]) -> Hashes:
     """Return the hashes at some places."""
-    found, start = np.empty(len(places), dtype=np.uint64), 0
+    hashes, start = np.empty(len(places), dtype=np.uint64), 0
     for chunk in side.chunks():
         here = (places >= start) & (places < start + len(chunk))
-        found[here] = chunk[places[here] - start]
+        hashes[here] = chunk[places[here] - start]
         start += len(chunk)
-    return found
+    return hashes
 
 
 def counts(side: Side, hashes: Hashes) -> NDArray[np.int64]:
-    """Return how often each of a few hashes occurs."""
-    known, inverse = np.unique(hashes, return_inverse=True)
-    found = np.zeros(len(known), dtype=np.int64)
+    """Return the count of each of a few hashes."""
+    distinct, inverse = np.unique(hashes, return_inverse=True)
+    totals = np.zeros(len(distinct), dtype=np.int64)
     for chunk in side.chunks():
-        some = chunk[are_in(known, chunk)] if len(known) else chunk[:0]
-        found += np.bincount(np.searchsorted(known, some), minlength=len(known))
-    return found[inverse]
+        some = chunk[are_in(distinct, chunk)] if len(distinct) else chunk[:0]
+        totals += np.bincount(np.searchsorted(distinct, some), minlength=len(distinct))
+    return totals[inverse]

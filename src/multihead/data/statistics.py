@@ -1,4 +1,4 @@
-"""Statistics of memory-mapped arrays, in the memory of one block."""
+"""Statistics of memory-mapped arrays, one block in memory at a time."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,9 +25,9 @@ def quantiles(values: NDArray[np.integer], which: Sequence[float]) -> list[float
     for block in blocks(values):
         counts += np.bincount(block, minlength=len(counts))
     up_to = np.cumsum(counts)
-    found = []
+    out = []
     for quantile in which:
         rank = quantile * (len(values) - 1)
         low, high = np.searchsorted(up_to, [int(rank), min(int(rank) + 1, len(values) - 1)], side="right")
-        found.append(float(low + (high - low) * (rank - int(rank))))
-    return found
+        out.append(float(low + (high - low) * (rank - int(rank))))
+    return out

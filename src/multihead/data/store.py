@@ -76,8 +76,6 @@ class StoreWriter:
 
 
 class _SideWriter:
-    """Writes the three files of one side."""
-
     def __init__(self, folder: Path, side: Side, vocab_size: int, files: ExitStack) -> None:
         self.count = 0
         self.dtype = np.dtype("<u2" if vocab_size <= 1 << 16 else "<u4")
@@ -102,7 +100,7 @@ class TokenStore:
     Attributes:
         source_lengths: length of each source in tokens, (N,), memory-mapped.
         target_lengths: length of each target in tokens, (N,), memory-mapped.
-        lines: line of the corpus that each pair comes from, from 1, (N,); None if it is not known.
+        lines: line of the corpus that each pair comes from, from 1, (N,); None if unknown.
 
     Raises:
         BrokenStoreError: the folder is missing, truncated, foreign, or of another version.
@@ -128,8 +126,6 @@ class TokenStore:
 
 
 class _SideReader:
-    """The three files of one side, memory-mapped."""
-
     def __init__(self, folder: Path, side: Side, count: int, dtype: str) -> None:
         self.lengths: Lengths = memory_mapped(_file(folder, side, "lengths"), "<i4")
         self._offsets: NDArray[np.int64] = memory_mapped(_file(folder, side, "offsets"), "<i8")

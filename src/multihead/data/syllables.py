@@ -1,4 +1,4 @@
-"""Made-up words of one syllable, of which generated texts consist."""
+"""Artificial words of one syllable, for generated texts."""
 
 from collections.abc import Sequence
 

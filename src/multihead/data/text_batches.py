@@ -33,7 +33,7 @@ class TextsStream(Stream[Batch]):
         batch_tokens: maximum number of tokens in a batch.
         seed: with the epoch, seeds the order.
         position: the first batch to yield.
-        folder: of the plan's temporary files, see ``data.shuffling.scratch``.
+        folder: folder of the plan's temporary files, see ``data.shuffling.scratch``.
     """
 
     def __init__(
@@ -67,11 +67,11 @@ class TextsStream(Stream[Batch]):
 
 
 def lengths(store: TokenStore, max_length: int) -> Lengths:
-    """Return the length of each text in tokens after truncation, (N,), in two bytes each where they fit."""
+    """Return the length of each text in tokens after truncation, (N,), in two bytes each if they fit."""
     most = max_length - SPECIALS
-    found: Lengths = np.empty(len(store), np.uint16 if most < 1 << 16 else np.int32)
-    np.minimum(store.source_lengths, most, out=found, casting="unsafe")
-    return found
+    lengths_N: Lengths = np.empty(len(store), np.uint16 if most < 1 << 16 else np.int32)
+    np.minimum(store.source_lengths, most, out=lengths_N, casting="unsafe")
+    return lengths_N
 
 
 def as_input(texts: Sequence[Parts], tokenizer: Tokenizer) -> Input:
@@ -96,15 +96,15 @@ def as_input(texts: Sequence[Parts], tokenizer: Tokenizer) -> Input:
 def truncate(parts: Parts, max_length: int) -> Parts:
     """Return a text or a pair of texts that fits into ``max_length`` positions with its special tokens.
 
-    A pair loses tokens at the end of its longer text, one by one, and of the second where both are equally
+    A pair loses tokens at the end of its longer text, one by one, and of the second if both are equally
     long (the authors' ``_truncate_seq_pair``, github.com/google-research/bert, run_classifier.py).
     """
     first, second = parts
     if second is None:
         return first[: max_length - 2], None
     most = max_length - SPECIALS
-    whole, half = len(first) + len(second) <= most, most // 2
-    if whole:
+    half = most // 2
+    if len(first) + len(second) <= most:
         return parts
     if len(first) <= half:
         return first, second[: most - len(first)]
@@ -117,17 +117,17 @@ def collate_labelled(
     store: TokenStore, rows: Indices, tokenizer: Tokenizer, max_length: int
 ) -> LabelledBatch:
     """Collate texts of a store (``data.texts``) with their classes; longer texts are truncated."""
-    found = [store.target(i).tolist() for i in rows.tolist()]
+    label_rows = [store.target(i).tolist() for i in rows.tolist()]
     texts: list[Parts] = []
-    for i, (_, *border) in zip(rows.tolist(), found, strict=True):
+    for i, (_, *border) in zip(rows.tolist(), label_rows, strict=True):
         ids = store.source(i)
         texts.append((ids[: border[0]], ids[border[0] :]) if border else (ids, None))
-    read = as_input([truncate(parts, max_length) for parts in texts], tokenizer)
-    labels = torch.tensor([label for label, *_ in found])
-    return LabelledBatch(read, labels, int(read.lengths_B.sum()))
+    inputs = as_input([truncate(parts, max_length) for parts in texts], tokenizer)
+    labels = torch.tensor([label for label, *_ in label_rows])
+    return LabelledBatch(inputs, labels, int(inputs.lengths_B.sum()))
 
 
 def evaluation_batches(lengths: Lengths, batch_tokens: int, most: int) -> list[Indices]:
     """Return batches of at most ``most`` texts, evenly spaced over all, for evaluation."""
-    chosen = np.linspace(0, len(lengths) - 1, min(most, len(lengths))).round().astype(np.int64)
-    return batch_by_length(chosen, lengths, lengths, batch_tokens)
+    indices = np.linspace(0, len(lengths) - 1, min(most, len(lengths))).round().astype(np.int64)
+    return batch_by_length(indices, lengths, lengths, batch_tokens)

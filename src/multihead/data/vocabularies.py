@@ -1,7 +1,6 @@
-"""The tokenizers of both sides: given, loaded from files, or trained on a sample of the corpus."""
+"""The tokenizers of both sides: passed in, loaded from files, or trained on a sample of the corpus."""
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 
 from multihead.errors import UserError
@@ -18,15 +17,15 @@ Tokenizers = tuple[Tokenizer, Tokenizer]
 JOINT, SOURCE, TARGET = "tokenizer.json", "source.tokenizer.json", "target.tokenizer.json"
 
 
-def from_files(settings: TokenizerSettings, given: Tokenizers | None) -> list[Tokenizer | None]:
-    """Return the tokenizers that are given: [joint] or [source, target], with None for one to train.
+def from_files(settings: TokenizerSettings, tokenizers: Tokenizers | None) -> list[Tokenizer | None]:
+    """Return the available tokenizers: [joint] or [source, target], with None for each to be trained.
 
     Raises:
-        UserError: a file is missing, not a tokenizer, or cannot reserve the symbols asked for; or a joint
+        UserError: a file is missing, not a tokenizer, or cannot reserve the requested symbols; or a joint
             vocabulary has a second file.
     """
-    if given is not None:
-        return list(given[:1] if given[0] is given[1] else given)
+    if tokenizers is not None:
+        return list(tokenizers[:1] if tokenizers[0] is tokenizers[1] else tokenizers)
     if settings.joint and settings.target_file:
         fact = "a second tokenizer is named, but the vocabulary is joint"
         remedy = "Omit it, or set tokenizer.joint to false."
@@ -37,7 +36,7 @@ def from_files(settings: TokenizerSettings, given: Tokenizers | None) -> list[To
 
 
 def train_tokenizers(
-    found: list[Tokenizer | None],
+    loaded: list[Tokenizer | None],
     corpus: Callable[[], Pairs],
     total: int,
     settings: TokenizerSettings,
@@ -47,7 +46,7 @@ def train_tokenizers(
     """Return the tokenizers of both sides, training those that are missing.
 
     Args:
-        found: the result of ``from_files``.
+        loaded: the result of ``from_files``.
         corpus: returns a new iterator over the training pairs.
         total: number of training pairs.
         settings: kind and size of the vocabulary, and size of the training sample.
@@ -56,12 +55,14 @@ def train_tokenizers(
     Raises:
         UserError: see ``text.training.train``; the special tokens of the two vocabularies have different ids.
     """
-    sides = [(_both, settings)] if len(found) == 1 else [(_source, settings), (_target, settings.target)]
+    joint = len(loaded) == 1
     ready = []
-    for tokenizer, (side, own) in zip(found, sides, strict=True):
+    for side, tokenizer in enumerate(loaded):
         if tokenizer is None:
-            sample = side(evenly_spaced(corpus(), total, own.sample_size))
-            tokenizer = train(sample, own, lowercase)
+            side_settings = settings.target if side else settings
+            pairs = evenly_spaced(corpus(), total, side_settings.sample_size)
+            sample = (text for pair in pairs for text in (pair if joint else pair[side : side + 1]))
+            tokenizer = train(sample, side_settings, lowercase)
         ready.append(tokenizer.with_lowercasing() if lowercase else tokenizer)
     _check_special_ids(ready[0], ready[-1])
     return ready[0], ready[-1]
@@ -78,22 +79,10 @@ def _check_special_ids(source: Tokenizer, target: Tokenizer) -> None:
 
 def evenly_spaced(pairs: Pairs, total: int, most: int) -> Iterator[tuple[str, str]]:
     """Yield at most ``most`` of the ``total`` pairs, evenly spaced."""
-    wanted = min(most, total)
+    count = min(most, total)
     for index, pair in enumerate(pairs):
-        if index * wanted // total != (index + 1) * wanted // total:
+        if index * count // total != (index + 1) * count // total:
             yield pair
-
-
-def _both(pairs: Pairs) -> Iterator[str]:
-    return chain.from_iterable(pairs)
-
-
-def _source(pairs: Pairs) -> Iterator[str]:
-    return (source for source, _ in pairs)
-
-
-def _target(pairs: Pairs) -> Iterator[str]:
-    return (target for _, target in pairs)
 
 
 def save(tokenizers: Tokenizers, folder: Path) -> None:

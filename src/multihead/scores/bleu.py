@@ -35,16 +35,16 @@ def bleu(
     """
     check(hypotheses, references)
     metric = bleu_metric(lowercase, tokenize)
-    found = metric.corpus_score(list(hypotheses), [list(references)])
-    return Score(found.score, str(metric.get_signature()))
+    score = metric.corpus_score(list(hypotheses), [list(references)])
+    return Score(score.score, str(metric.get_signature()))
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Score:
     """Return corpus chrF2 with one reference per sentence; arguments and errors as :func:`bleu`."""
     check(hypotheses, references)
     metric = chrf_metric(lowercase)
-    found = metric.corpus_score(list(hypotheses), [list(references)])
-    return Score(found.score, str(metric.get_signature()))
+    score = metric.corpus_score(list(hypotheses), [list(references)])
+    return Score(score.score, str(metric.get_signature()))
 
 
 def sentence_chrf(hypotheses: Sequence[str], references: Sequence[str]) -> list[float]:

@@ -18,7 +18,7 @@ from multihead.errors import UserError
 Floats = NDArray[np.float64]
 
 MOST = 100
-"""Detections of a picture and class that count."""
+"""Maximum number of detections per picture and class."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Truth:
         boxes_G4: edges in pixels.
         classes_G: classes, from 0.
         crowd_G: True for a region of many objects, in which any number of detections is ignored.
-        areas_G: areas in square pixels; default: those of the boxes.
+        areas_G: areas in square pixels; default: the boxes' areas.
     """
 
     boxes_G4: Floats
@@ -56,7 +56,7 @@ class Detections:
 
 @dataclass(frozen=True)
 class DetectionScores:
-    """Average precisions and recalls, from 0 to 1; nan where there is no object.
+    """Average precisions and recalls, from 0 to 1; nan if there is no object.
 
     Attributes:
         precision_TK: average precision at each threshold and class, over objects of any size.
@@ -166,5 +166,5 @@ def _areas(boxes_N4: Floats) -> Floats:
 
 
 def _mean(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
+    values = values[~np.isnan(values)]
+    return float(values.mean()) if len(values) else float("nan")

@@ -35,8 +35,7 @@ def by_length(
         hypotheses: translations.
         references: reference translations.
         bounds: maximum length of each bucket but the last, ascending.
-        lowercase: see ``bleu``.
-        tokenize: see ``bleu``.
+        lowercase, tokenize: see ``bleu``.
 
     Raises:
         UserError: as ``bleu``, and if the number of sources differs.
@@ -45,7 +44,7 @@ def by_length(
         raise UserError(f"{len(sources):,} sources, but {len(references):,} references")
     edges = [0, *(bound + 1 for bound in bounds)]
     lengths = [len(source.split()) for source in sources]
-    found = []
+    buckets = []
     for shortest, longest in zip(edges, [*bounds, None], strict=True):
         inside = [i for i, n in enumerate(lengths) if n >= shortest and (longest is None or n <= longest)]
         if inside:
@@ -55,5 +54,5 @@ def by_length(
                 lowercase=lowercase,
                 tokenize=tokenize,
             )
-            found.append(LengthBucket(shortest, longest, len(inside), score))
-    return found
+            buckets.append(LengthBucket(shortest, longest, len(inside), score))
+    return buckets

@@ -82,8 +82,8 @@ def against_first(
     """Compare each system with the first, as :func:`paired_bootstrap` does.
 
     Returns:
-        One comparison per system. That of the first with itself gives its confidence interval, so a single
-        system may be given.
+        One comparison per system. The first system's comparison with itself gives its confidence interval, so
+        a single system may be passed.
     """
     for system in systems:
         check(system, references)
@@ -100,8 +100,8 @@ def against_first(
     ]
 
 
-def _comparison(one: str | Result, other: str | Result, signature: str) -> Comparison:
-    baseline, system = _interval(one), _interval(other)
+def _comparison(first: str | Result, other: str | Result, signature: str) -> Comparison:
+    baseline, system = _interval(first), _interval(other)
     assert isinstance(other, Result)
     # sacreBLEU counts resampled differences above the observed one. A system compared with itself has
     # none, and would appear to differ significantly.

@@ -1,7 +1,7 @@
 """Abbreviations that end in a period, and words that start sentences, by language; for ``text.segmentation``.
 
-Without the last period. Those in lower case hold in any case; those with a capital only as they are, since in
-lower case they are words ("Mass.", "Mar.").
+Entries omit the last period. Entries in lower case match in any case; entries with a capital match only as
+written, because in lower case they are words ("Mass.", "Mar.").
 """
 
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ class AbbreviationRules(NamedTuple):
         seldom: abbreviations that end a sentence only before a ``starter``: "Inc.", "U.S.", "Jan.".
         often: abbreviations that end a sentence before any capital letter: "etc.", "p.m.".
         numbered: abbreviations that end a sentence except before a number: "No.", "Fig.".
-        starters: frequent first words of sentences, which are no names.
+        starters: frequent first words of sentences, that are not names.
         ordinals: whether a period makes a number an ordinal ("3. Mai").
-        reporting: the start of what follows a quotation in the same sentence ("Mary asked"), as a pattern.
+        reporting: pattern of the words after a quotation in the same sentence ("Mary asked").
     """
 
     never: frozenset[str]
@@ -164,9 +164,9 @@ _WITH_ORDINALS = _words("da nb nn no fi cs sk hu et lv hr sr bs sl is fo tr pl")
 
 
 def rules(language: str) -> AbbreviationRules:
-    """Return the rules of a language, by its code; for unlisted ones those common to the Latin script."""
+    """Return a language's rules by its code; unlisted languages get those common to the Latin script."""
     return _RULES.get(language, _OTHER._replace(ordinals=language in _WITH_ORDINALS))
 
 
-REPORTING = {code: regex.compile(each.reporting) for code, each in _RULES.items() if each.reporting}
+REPORTING = {code: regex.compile(rule.reporting) for code, rule in _RULES.items() if rule.reporting}
 """Compiled patterns by language."""

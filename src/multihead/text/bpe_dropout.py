@@ -66,7 +66,7 @@ class BPEDropout:
     def reencode(
         self, sentences: Sequence[Sequence[int] | npt.NDArray[np.integer]], keys: Sequence[Sequence[int]]
     ) -> list[Ids]:
-        """Return ``encode`` of each text with its key, given the texts as token ids. Fastest for stored data.
+        """Return ``encode`` of each text with its key, from its token ids. Fastest for stored data.
 
         Args:
             sentences: token ids of each text as the tokenizer gives them, (N,).
@@ -111,14 +111,14 @@ class BPEDropout:
             if len(self._cache) >= _CACHE_SIZE:
                 self._cache.clear()
             variants = self._cache[word] = [None] * VARIANTS
-        found = variants[variant]
-        if found is None:
+        segmentation = variants[variant]
+        if segmentation is None:
             ids = struct.unpack(f"<{len(word) // _ID.itemsize}I", word)
             characters = [character for piece in ids for character in self._characters[piece]]
             uniform = _uniform(struct.pack("<QQ", self._seed, variant), word)
             pieces = merge(characters, self._merges, self._dropout, uniform)
-            found = variants[variant] = struct.pack(f"<{len(pieces)}I", *pieces)
-        return found
+            segmentation = variants[variant] = struct.pack(f"<{len(pieces)}I", *pieces)
+        return segmentation
 
 
 def merge(characters: Sequence[int], merges: Merges, dropout: float, uniform: Iterator[float]) -> list[int]:
@@ -127,12 +127,6 @@ def merge(characters: Sequence[int], merges: Merges, dropout: float, uniform: It
     The paper drops each applicable merge with probability ``dropout`` and makes the leftmost merge of lowest
     rank among the rest, until none is left. Trying merges in that order until one is not dropped is
     equivalent.
-
-    Args:
-        characters: token ids.
-        merges: the merges of the tokenizer.
-        dropout: probability of skipping a merge.
-        uniform: random numbers in [0, 1).
     """
     symbols: list[int | None] = list(characters)
     end = len(symbols)
@@ -189,7 +183,7 @@ def supports_dropout(tokenizer: Tokenizer) -> bool:
 
 
 def check_dropout(tokenizer: Tokenizer) -> None:
-    """Raise ``UserError`` where BPE-dropout does not work with a tokenizer, or has no merge to leave out."""
+    """Raise ``UserError`` if BPE-dropout does not work with a tokenizer, or has no merge to leave out."""
     if not supports_dropout(tokenizer):
         remedy = 'Set tokenizer.dropout to 0, or tokenizer.kind to "bpe".'
         raise UserError("BPE-dropout needs a plain BPE tokenizer", place="tokenizer.dropout", remedy=remedy)
@@ -211,9 +205,9 @@ def _characters(tokenizer: Tokenizer) -> list[tuple[int, ...]]:
     """
     ids = tokenizer.content["model"]["vocab"]
     whole = {*BYTES, *map(tokenizer.piece, tokenizer.special_ids)}
-    found: list[tuple[int, ...]] = []
+    characters: list[tuple[int, ...]] = []
     for number in range(tokenizer.vocab_size):
         piece = tokenizer.piece(number)
         apart = piece in ids and piece not in whole and all(character in ids for character in piece)
-        found.append(tuple(ids[character] for character in piece) if apart else (number,))
-    return found
+        characters.append(tuple(ids[character] for character in piece) if apart else (number,))
+    return characters

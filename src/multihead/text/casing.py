@@ -1,7 +1,6 @@
-"""Capital letters as a corpus writes them, for sentences in capitals only or without any.
+"""Truecasing (Lita et al. 2003): the usual capitals of words, for sentences in capitals only or without any.
 
-Restoring the usual form of each word before translation is "truecasing" (Lita et al. 2003, "tRuEcasIng"). A
-translator's forms are stored in its run folder as casing.json.
+A translator's forms are stored in its run folder as casing.json.
 """
 
 import json
@@ -17,11 +16,11 @@ from multihead.system.json_file import read_json
 NAME = "casing.json"
 FORMAT = 1
 MOST = 50_000
-"""Words that are kept, the most frequent."""
+"""Maximum number of words, the most frequent."""
 RARE = 0.02
-"""Share of the training's sentences below which a way of writing is unusual."""
+"""Share of the training's sentences below which a way of writing is rare."""
 LEAST_WORDS = 3
-"""Words of a sentence that tell its way of writing; fewer may be names or abbreviations."""
+"""Minimum number of words to judge a sentence's casing; fewer may be names or abbreviations."""
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}\p{N}]*")
 _LONG_WORD = regex.compile(r"\p{Lu}{2,}")
 _LETTER = regex.compile(r"\p{L}")
@@ -32,9 +31,9 @@ class Casing:
 
     Args:
         forms: spellings by the word in capitals, such as {"HAUS": "Haus", "STRASSE": "Straße"}.
-        plain: share of sentences without a capital letter in the training; 1 where nothing is known, or the
+        plain: share of sentences without a capital letter in the training; 1 if unknown, or if the
             script has no capitals.
-        capitals: share of sentences in capitals only; 0 where nothing is known.
+        capitals: share of sentences in capitals only; 0 if unknown.
     """
 
     def __init__(
@@ -43,15 +42,15 @@ class Casing:
         self._forms, self.plain, self.capitals = forms or {}, plain, capitals
 
     def lacks_capitals(self, text: str) -> bool:
-        """Return True for a sentence without capitals where the training has hardly any such sentence."""
+        """Return True for a sentence without capitals if the training has hardly any."""
         return self.plain < RARE and _plain(text)
 
     def has_only_capitals(self, text: str) -> bool:
-        """Return True for a sentence in capitals, such as a headline, where the training has hardly any."""
+        """Return True for a sentence in capitals, such as a headline, if the training has hardly any."""
         return self.capitals < RARE and _in_capitals(text)
 
     def usual(self, text: str, *, first: bool) -> str:
-        """Return a text with each word in its usual spelling, whatever its capitals are.
+        """Return a text with each word in its usual spelling, ignoring its capitals.
 
         Args:
             first: True if the text begins a sentence: a letter at its beginning becomes a capital.
@@ -63,7 +62,7 @@ class Casing:
     def learn(cls, sentences: Iterable[str]) -> Self:
         """Return the casing of a corpus; time and memory grow with its words.
 
-        The first word of a sentence is counted only for words that are nowhere else.
+        The first word of a sentence is counted only for words that occur nowhere else.
         """
         within: dict[str, Counter[str]] = {}
         first: dict[str, Counter[str]] = {}

@@ -1,6 +1,6 @@
-"""Placeholders that the translations of a corpus do not keep: dates in another order, numbers in words.
+"""Kinds of placeholders that the translations of a corpus change: dates reordered, numbers in words.
 
-What a corpus changes is the model's work. It is then neither copied nor carried through a translation.
+The model translates these kinds; they are neither copied nor carried through as symbols.
 """
 
 from collections import Counter
@@ -13,13 +13,13 @@ from multihead.text.placeholder_patterns import DEFAULT, KINDS, Kind, Placeholde
 LETTERLESS = "letterless"
 """Stands for texts without a letter outside of their placeholders: formulas, Morse code."""
 LEAST, KEPT = 10, 0.1
-"""Placeholders of a kind from which on it is judged, and the share below which it is not kept."""
+"""Minimum number of placeholders to judge a kind by, and the share below which it is not kept."""
 LEAST_SHAPE, KEPT_SHAPE = 100, 0.5
-"""The same of numbers of one shape, as 13:45. What a model has hardly seen is better copied than made up."""
+"""The same for numbers of one shape, as 13:45; more, because rare shapes are better copied than made up."""
 DIGITS = "digits of "
-"""Before a shape that is changed: its digits are kept, as from 3,5 to 3.5."""
+"""Prefix of a changed shape whose digits are kept, as from 3,5 to 3.5."""
 KEPT_DIGITS = 0.98
-"""Share of the numbers of a changed shape whose digits are kept, from which on lost ones are reported."""
+"""Share of a changed shape's numbers that must keep their digits for lost digits to be reported."""
 _LETTER = regex.compile(r"\p{L}")
 _KINDS = DEFAULT - {"tag"}
 _NUMBERS: frozenset[Kind] = frozenset(("number",))
@@ -27,14 +27,13 @@ _WHOLE = frozenset((*KINDS, LETTERLESS))
 
 
 def changed_kinds(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return the kinds of placeholders that hardly any target keeps, and ``LETTERLESS`` if that is one.
+    """Return the kinds of placeholders that hardly any target keeps, perhaps including ``LETTERLESS``.
 
-    Of numbers that are kept as a whole, the shapes (``PlaceholderSpan.shape``) that most targets change are
-    returned. Of all shapes that they change, those whose digits they keep are returned with ``DIGITS``
-    before them.
+    If numbers are generally kept, their shapes (``PlaceholderSpan.shape``) that most targets change are
+    returned too. A changed shape whose digits are kept is also returned with the prefix ``DIGITS``.
     """
     all_of: Counter[str] = Counter()
-    kept: Counter[str] = Counter()
+    unchanged: Counter[str] = Counter()
     kept_digits: Counter[str] = Counter()
     for source, target in pairs:
         spans = find(source, _KINDS)
@@ -42,19 +41,21 @@ def changed_kinds(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
         for span in spans:
             for key in {span.kind, span.shape}:
                 all_of[key] += 1
-                kept[key] += there[span.text] > 0
+                unchanged[key] += there[span.text] > 0
             there[span.text] -= 1
             kept_digits[span.shape] += span.kind == "number" and not lost_digits([span], target)
         if source and not has_letters(source, [(span.start, span.end) for span in spans]):
             all_of[LETTERLESS] += 1
-            kept[LETTERLESS] += source == target
+            unchanged[LETTERLESS] += source == target
     whole = {
-        key for key, count in all_of.items() if key in _WHOLE and count >= LEAST and kept[key] < KEPT * count
+        key
+        for key, count in all_of.items()
+        if key in _WHOLE and count >= LEAST and unchanged[key] < KEPT * count
     }
     shapes = {
         key
         for key, count in all_of.items()
-        if key not in _WHOLE and count >= LEAST_SHAPE and kept[key] < KEPT_SHAPE * count
+        if key not in _WHOLE and count >= LEAST_SHAPE and unchanged[key] < KEPT_SHAPE * count
     }
     digits = {DIGITS + key for key in shapes if kept_digits[key] >= KEPT_DIGITS * all_of[key]}
     return tuple(sorted(whole | digits if "number" in whole else whole | shapes | digits))

@@ -70,9 +70,10 @@ def check_sides(data: DataSettings, sources: Sequence[str], targets: Sequence[st
         raise UserError("standard input named twice", place="data", remedy="It can be read only once.")
     if not targets:
         for name in sources:
-            if not holds_both_sides(data, name):
+            kind = file_format(data, name)
+            if kind in ("lines", "subtitles"):
                 remedy = "Name the target file too, or set data.format (tsv, csv, jsonl) if it holds both."
-                if file_format(data, name) == "subtitles":
+                if kind == "subtitles":
                     remedy = "Name the other language's subtitles as the target."
                 remedy = UNSUPPORTED.get(file_kind(name), remedy)
                 raise UserError("one side only", place=_path(data, name), remedy=remedy)
@@ -93,18 +94,13 @@ def check_sides(data: DataSettings, sources: Sequence[str], targets: Sequence[st
             raise UserError(fact, place=f"{source}, {target}", remedy=remedy)
 
 
-def holds_both_sides(data: DataSettings, name: str) -> bool:
-    """Return whether a file holds both sides of a corpus."""
-    return file_format(data, name) not in ("lines", "subtitles")
-
-
 def has_fields(data: DataSettings, name: str) -> bool:
     """Return whether a file is read as TSV, CSV or JSONL, whose columns or keys have names."""
     return file_format(data, name) in ("tsv", "csv", "jsonl")
 
 
 def remarks(data: DataSettings, names: Sequence[str]) -> Iterator[str]:
-    """Yield what is to be known about how the columns of these files are read, one line each.
+    """Yield remarks about how the columns of these files are read, one line each.
 
     Raises:
         UserError: see :func:`read_pairs`.
@@ -136,7 +132,7 @@ _KINDS: dict[str, Format] = {
     ".srt": "subtitles",
     ".vtt": "subtitles",
 }
-"""Format of each file extension; any other is lines, also .ts: a text in Tsonga, if Qt is not asked for."""
+"""Format of each file extension; any other is lines, even .ts, which may be text in Tsonga rather than Qt."""
 
 
 def file_format(data: DataSettings, name: str) -> Format:
@@ -145,7 +141,6 @@ def file_format(data: DataSettings, name: str) -> Format:
 
 
 def _aligned_lines(source: str, target: str, encoding: str) -> Iterator[Pair]:
-    """Yield the pairs of two line-aligned files."""
     sides = source, target
     counts = [0, 0]
     for left, right in zip_longest(read_lines(source, encoding), read_lines(target, encoding)):

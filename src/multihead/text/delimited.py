@@ -13,7 +13,7 @@ Row = tuple[int, list[str]]
 
 
 def read_table(path: str, encoding: str = "utf-8") -> Iterator[Row]:
-    """Yield the rows of a file: of a CSV file if that is its extension, else of a TSV file.
+    """Yield the rows of a file, read as CSV if that is its extension, else as TSV.
 
     Raises:
         UserError: see :func:`rows_of`, ``text.lines.read_lines``; the file is empty.
@@ -30,8 +30,8 @@ def rows_of(lines: Iterator[str], path: str, kind: str = "") -> Iterator[Row]:
 
     Args:
         lines: the lines of the file.
-        path: its name.
-        kind: "csv" or "tsv"; "": csv if the name ends so.
+        path: the file's name.
+        kind: "csv" or "tsv"; "": csv if that is the extension.
 
     Raises:
         UserError: a row of CSV is malformed, or has more or fewer cells than the first.

@@ -10,7 +10,7 @@ from multihead.text.lines import read_lines
 BLOCK = 1 << 20
 """Approximate size of a block, in characters."""
 MAX_BLOCK = 64 * BLOCK
-"""Size at which a block is ended even where tokenisation may differ, in characters."""
+"""Size at which a block ends even if tokenisation may differ, in characters."""
 
 Block = tuple[str, bool]
 """Text, and whether it ends a document."""
@@ -56,7 +56,7 @@ def _whole(lines: Iterator[str]) -> Iterator[Block]:
 
 
 def split_at(blocks: Iterator[Block], characters: int) -> Iterator[tuple[Block, bool]]:
-    """Split blocks after so many characters; yield each block and whether it lies after the split."""
+    """Split the blocks after ``characters``; yield each block and whether it lies after the split."""
     left = characters
     for text, ends in blocks:
         if left >= len(text):

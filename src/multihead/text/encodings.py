@@ -1,4 +1,4 @@
-"""Guess at the encoding of bytes that are not in the expected one, for a person to judge."""
+"""Guess the encoding of undecodable bytes, for a person to judge."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -18,15 +18,15 @@ CANDIDATES = {
     "cp1253": "cp1253",
     "cp1250": "cp1250",
 }
-"""Encodings in the order of preference, each with one that has the usual among its characters."""
+"""Encodings in order of preference, each with an encoding of its common characters."""
 WINDOW = 2000
-"""Bytes before and after the one in question that are judged, and at most as many more."""
+"""Bytes judged before and after the undecodable one; each end may move as far again."""
 ALONE = 0x30
-"""Bytes below this one are characters in all of these encodings, never parts of one."""
+"""Bytes below this are whole characters in all of these encodings."""
 LONGEST = 4
 """Bytes of the longest character."""
 CONTEXT = 24
-"""Characters that are shown before the one in question, and from it."""
+"""Characters shown before the undecodable one, and from it on."""
 
 
 def likely(raw: bytes, offset: int) -> str:
@@ -37,22 +37,22 @@ def likely(raw: bytes, offset: int) -> str:
 
     Args:
         raw: the line.
-        offset: where the first byte is that did not decode.
+        offset: place of the first undecodable byte.
     """
     begin, end = _begin(raw, offset), _end(raw, offset)
     cut = begin > 0 and raw[begin - 1] >= ALONE, end < len(raw) and raw[end] >= ALONE
     raw, offset = raw[begin:end], offset - begin
-    readings = [(name, found) for name in CANDIDATES for found in _decode(raw, name, *cut)]
+    readings = [(name, reading) for name in CANDIDATES for reading in _decode(raw, name, *cut)]
     if not readings:
         return ""
-    name, (text, skipped) = min(readings, key=lambda one: _strangeness(one[1].text, CANDIDATES[one[0]]))
+    name, (text, skipped) = min(readings, key=lambda pair: _strangeness(pair[1].text, CANDIDATES[pair[0]]))
     start = len(raw[skipped:offset].decode(name, "ignore"))
-    shown = text[max(0, start - CONTEXT) : start + CONTEXT].strip()
-    return f' ({name}, if "{shown}" is right)'
+    excerpt = text[max(0, start - CONTEXT) : start + CONTEXT].strip()
+    return f' ({name}, if "{excerpt}" is right)'
 
 
 def _begin(raw: bytes, offset: int) -> int:
-    """Return where the surroundings begin: behind a byte that is a character, if one is near."""
+    """Return the start of the window: after a byte that is a character, if there is one nearby."""
     last = max(0, offset - WINDOW)
     first = max(0, last - WINDOW)
     near = max(raw.rfind(bytes([byte]), first, last) for byte in range(ALONE))
@@ -60,23 +60,23 @@ def _begin(raw: bytes, offset: int) -> int:
 
 
 def _end(raw: bytes, offset: int) -> int:
-    """Return where the surroundings end: before a byte that is a character, if one is near."""
+    """Return the end of the window: before a byte that is a character, if there is one nearby."""
     first = min(len(raw), offset + WINDOW)
-    found = [at for byte in range(ALONE) if (at := raw.find(bytes([byte]), first, first + WINDOW)) >= 0]
-    if found:
-        return min(found)
+    places = [at for byte in range(ALONE) if (at := raw.find(bytes([byte]), first, first + WINDOW)) >= 0]
+    if places:
+        return min(places)
     return len(raw) if first + WINDOW >= len(raw) else first
 
 
 class _Reading(NamedTuple):
-    """Bytes as text, and how many at their beginning belong to a character that was cut."""
+    """Decoded text, and the number of leading bytes skipped as part of a cut character."""
 
     text: str
     skipped: int
 
 
 def _decode(raw: bytes, encoding: str, cut_begin: bool, cut_end: bool) -> Iterator[_Reading]:
-    """Yield the readings in an encoding: where a character may be cut, there are several."""
+    """Yield the readings in an encoding; several if a character may be cut."""
     for skipped in range(LONGEST if cut_begin else 1):
         for left in range(LONGEST if cut_end else 1):
             try:
@@ -89,37 +89,29 @@ def _decode(raw: bytes, encoding: str, cut_begin: bool, cut_end: bool) -> Iterat
 
 
 def _strangeness(text: str, usual: str) -> int:
-    """Count what texts seldom have: rare characters, symbols in words, letters that do not go together."""
+    """Count oddities of a text: rare characters, symbols inside words, unusual pairs of letters."""
     rare = sum(
-        not _encodable(c, usual) or (script(c) == "KANA" and unicodedata.east_asian_width(c) == "H")
+        not c.encode(usual, "ignore") or (script(c) == "KANA" and unicodedata.east_asian_width(c) == "H")
         for c in text
     )
     symbols = sum(
-        one.isalpha() and other.isalpha() and _seldom_within(middle)
-        for one, middle, other in zip(text, text[1:], text[2:], strict=False)
+        left.isalpha() and right.isalpha() and _seldom_within(middle)
+        for left, middle, right in zip(text, text[1:], text[2:], strict=False)
     )
-    return rare + symbols + sum(_strange_pair(one, other) for one, other in pairwise(text))
+    return rare + symbols + sum(_strange_pair(left, right) for left, right in pairwise(text))
 
 
 def _seldom_within(symbol: str) -> bool:
     return not symbol.isascii() and symbol != "·" and unicodedata.category(symbol) in ("No", "So", "Sc", "Po")
 
 
-def _strange_pair(one: str, other: str) -> bool:
+def _strange_pair(left: str, right: str) -> bool:
     """Return whether two letters seldom meet: of two scripts, both accented, a capital after a small one."""
-    if not (one.isalpha() and other.isalpha()):
+    if not (left.isalpha() and right.isalpha()):
         return False
-    scripts = script(one), script(other)
-    if "\xc0" <= one <= "\xff" and "\xc0" <= other <= "\xff":
+    scripts = script(left), script(right)
+    if "\xc0" <= left <= "\xff" and "\xc0" <= right <= "\xff":
         return True
-    if one.islower() and other.isupper():
+    if left.islower() and right.isupper():
         return True
     return scripts[0] != scripts[1] and not set(scripts) <= {"CJK", "KANA"} and scripts != ("LATIN", "HANGUL")
-
-
-def _encodable(character: str, encoding: str) -> bool:
-    try:
-        character.encode(encoding)
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -23,7 +23,7 @@ _NORMAL, _UNKNOWN, _CONTROL, _UNUSED = 1, 2, 3, 5
 _UNIGRAM = 1
 """TrainerSpec.ModelType"""
 MAX_BYTES = 1 << 23
-"""Models of 256,000 pieces have 5 MB."""
+"""Models of 256,000 pieces take 5 MB."""
 MAX_FIELDS, MAX_INNER = 400_000, 1000
 
 
@@ -95,8 +95,8 @@ def _name(name: str, model: _Model) -> str:
 
     The pre-tokenizer splits before spaces, so such a piece never matches.
     """
-    found = name in model.scores or name in (PAD, UNKNOWN, END) or _is_tag(name)
-    return name if found else name + SPACE
+    matches = name in model.scores or name in (PAD, UNKNOWN, END) or _is_tag(name)
+    return name if matches else name + SPACE
 
 
 def _is_tag(name: str) -> bool:
@@ -133,7 +133,7 @@ def _read(content: bytes, place: str) -> _Model:
         reason = (
             f'pieces like "{unsupported[0]}"'
             if unsupported
-            else "it is no unigram model, or its white-space options are not the default ones"
+            else "it is not a unigram model, or its white-space options are not the default ones"
         )
         raise UserError(
             f"unsupported SentencePiece model: {reason}",
@@ -148,17 +148,13 @@ def _piece(message: Any) -> tuple[str, float, int]:
     return fields[1].decode(), struct.unpack("<f", fields.get(2, bytes(4)))[0], fields.get(3, _NORMAL)
 
 
-def _last(model: list[tuple[int, Any]], wanted: int) -> bytes:
+def _last(model: list[tuple[int, Any]], number: int) -> bytes:
     """Return the last message in a field; empty if there is none."""
-    return next((value for field, value in reversed(model) if field == wanted), b"")
+    return next((value for field, value in reversed(model) if field == number), b"")
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
-    """Yield the number and value (an integer or bytes) of each field of a protocol buffer.
-
-    Raises:
-        ValueError: the message is malformed.
-    """
+    """Yield the number and value (an integer or bytes) of each field of a protocol buffer."""
     place = 0
     while place < len(message):
         tag, place = _varint(message, place)

@@ -1,6 +1,6 @@
-"""Language identification as a hint: what a short text seems to be written in.
+"""Language identification of short texts, as a hint.
 
-Published identifiers know few small languages and mistake related ones; nothing may be dropped on their word.
+Published identifiers know few small languages and mistake related ones, so nothing is dropped on a guess.
 Needs an extra: ``pip install 'multihead[identify]'``.
 """
 
@@ -15,7 +15,7 @@ from multihead.text.languages import canonical, primary
 _OLDEST = "0.4"
 """Earlier versions unpickle their model."""
 _MOST = 2_000
-"""Characters read: more change nothing."""
+"""Maximum number of characters read; more change nothing."""
 
 
 class Guess(NamedTuple):
@@ -30,20 +30,20 @@ def identify(text: str, among: Iterable[str] = (), most: int = 5) -> list[Guess]
 
     Args:
         text: a sentence or more; one without letters has no language, and gives an empty list.
-        among: codes of the only languages to consider, all if empty; those that the identifier does not know
-            are never returned.
-        most: guesses at most.
+        among: codes of the languages to consider; empty: all. Languages unknown to the identifier are never
+            returned.
+        most: maximum number of guesses.
 
     Raises:
         UserError: the library is not installed.
     """
     if not any(letter.isalpha() for letter in text):
         return []
-    wanted = {primary(canonical(code)): code for code in among}
+    codes = {primary(canonical(code)): code for code in among}
     identifier = _identifier()
     guesses = [Guess(canonical(code), float(chance)) for code, chance in identifier.rank(text[:_MOST])]
-    if wanted:
-        guesses = [Guess(wanted[code], chance) for code, chance in guesses if code in wanted]
+    if codes:
+        guesses = [Guess(codes[code], chance) for code, chance in guesses if code in codes]
         total = sum(chance for _, chance in guesses) or 1.0
         guesses = [Guess(code, chance / total) for code, chance in guesses]
     return guesses[:most]

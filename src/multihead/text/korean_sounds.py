@@ -7,7 +7,7 @@ import regex
 from multihead.text.loanwords import Final, of_hangul, of_latin, readings
 
 _LONGEST = 200
-"""Characters at the end of a noun that are read."""
+"""Maximum number of final characters that are read."""
 
 _UNITS = readings("""
 m 미터, km 킬로, cm 미터, mm 미터, g 그램, kg 그램, mg 그램, t 톤, l 리터, L 리터, ml 리터, mL 리터,
@@ -21,7 +21,7 @@ JPY 엔, GBP 파운드
 _SIGNS = readings("% 퍼센트, ‰ 퍼밀, ° 도, $ 달러, € 유로, £ 파운드, ¥ 엔, ₩ 원, + 플러스, # 샵")
 _DIGITS = "영일이삼사오육칠팔구"
 _ENGLISH_DIGITS = ("제로", "원", "투", "스리", "포", "파이브", "식스", "세븐", "에이트", "나인")
-"""Names of a single digit behind Latin letters: MP3, A4."""
+"""Names of a single digit after Latin letters: MP3, A4."""
 _POWERS = ((16, "경"), (12, "조"), (8, "억"), (4, "만"), (3, "천"), (2, "백"), (1, "십"))
 
 _IGNORED = regex.compile(r"[^\p{L}\p{N}%‰°$€£¥₩+#]++\Z")
@@ -36,7 +36,7 @@ _FRACTION = regex.compile(r"(\d{1,2})[/⁄](\d{1,2})")
 
 
 def final_sound(noun: str) -> Final | None:
-    """Return the last sound of a noun, None where it is not known, as of Chinese characters and emoji."""
+    """Return the last sound of a noun, or None if it is unknown (Chinese characters, emoji)."""
     text = _core(noun)
     if not text:
         return None
@@ -53,11 +53,13 @@ def final_sound(noun: str) -> Final | None:
 
 
 def _core(noun: str) -> str:
-    """Return a noun without remarks and punctuation at its end, compatibility characters as plain ones."""
+    """Return a noun in NFKC, without remarks and punctuation at its end."""
     numbers = {
-        each: str(int(unicodedata.numeric(each))) for each in noun if unicodedata.category(each) == "Nl"
+        letter: str(int(unicodedata.numeric(letter)))
+        for letter in noun
+        if unicodedata.category(letter) == "Nl"
     }
-    text = "".join(numbers.get(each, each) for each in noun[-_LONGEST:])
+    text = "".join(numbers.get(letter, letter) for letter in noun[-_LONGEST:])
     text = unicodedata.normalize("NFKC", text).rstrip()
     while text:
         shorter = _REMARK.sub("", text)
@@ -70,7 +72,7 @@ def _core(noun: str) -> str:
 
 
 def _read(digits: str) -> str:
-    """Return the last word of a number read out, its last digits at least."""
+    """Return the last word of a number as it is read aloud."""
     digits = digits.rstrip(".,:/⁄–-")
     if _DATE.fullmatch(digits):
         return "일"
@@ -92,7 +94,7 @@ def _read(digits: str) -> str:
 
 
 def _of_letter(letter: str) -> Final | None:
-    """Return the last sound of a Hangul syllable or of a single letter's name, None of other characters."""
+    """Return the last sound of a Hangul syllable or of a single letter's name; None for other characters."""
     if "가" <= letter <= "힣":
         return of_hangul(letter)
     name = unicodedata.name(letter, "")
@@ -106,6 +108,6 @@ def _of_letter(letter: str) -> Final | None:
         case "GREEK":
             return Final.CONSONANT if letter in "εουΕΟΥ" else Final.VOWEL
         case "CYRILLIC":
-            found = {"л": Final.RIEUL, "м": Final.CONSONANT, "н": Final.CONSONANT}
-            return found.get(letter.lower(), Final.VOWEL)
+            finals = {"л": Final.RIEUL, "м": Final.CONSONANT, "н": Final.CONSONANT}
+            return finals.get(letter.lower(), Final.VOWEL)
     return None

@@ -1,4 +1,4 @@
-"""Language codes (BCP 47, ISO 639) in the forms that people send, and names of languages."""
+"""Language codes (BCP 47, ISO 639) in all common spellings, and names of languages."""
 
 import re
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ import langcodes
 from multihead.errors import UserError
 
 _NEAR = 7
-"""Distance (CLDR) up to which a language serves for another: Bokmål for Norwegian, not German for Swiss."""
+"""Maximum CLDR distance of a substitute language: Bokmål for Norwegian, not German for Swiss."""
 
 _SHOWN = 40
 """Characters of a wrong code that an error repeats."""
@@ -26,8 +26,8 @@ class Language(NamedTuple):
 def canonical(code: str, *, place: str = "language") -> str:
     """Return a language code in canonical form.
 
-    Two letters are preferred to three, and a script that goes without saying is left out. Codes that no
-    standard lists are kept, since small languages have such.
+    Two letters are preferred to three, and a default script is left out. Unlisted codes are kept,
+    since small languages have them.
 
     >>> [canonical(code) for code in ("EN", "de_de", "ger", "zh-hans", "deu_Latn", "cmn", "nds", "xx")]
     ['en', 'de-DE', 'de', 'zh-Hans', 'de', 'zh', 'nds', 'xx']
@@ -37,13 +37,13 @@ def canonical(code: str, *, place: str = "language") -> str:
         place: named by an error.
 
     Raises:
-        UserError: the text does not have the form of a code; the name of a language is met with its code.
+        UserError: the text does not have the form of a code; the remedy for a name is its code.
     """
     try:
         return langcodes.standardize_tag(code.strip(), macro=True)
     except ValueError:
-        shown = code if len(code) <= _SHOWN else code[:_SHOWN] + "..."
-        raise UserError(f'"{shown}" is no language code', place=place, remedy=_remedy(code)) from None
+        excerpt = code if len(code) <= _SHOWN else code[:_SHOWN] + "..."
+        raise UserError(f'"{excerpt}" is not a language code', place=place, remedy=_remedy(code)) from None
 
 
 def _remedy(code: str) -> str:
@@ -76,10 +76,10 @@ def is_language(text: str) -> bool:
     if is_known(text):
         return True
     try:
-        found = langcodes.find(text)  # the nearest name, of any sentence that begins like one
+        match = langcodes.find(text)  # the nearest name, of any sentence that begins like one
     except (LookupError, ValueError):  # as in _remedy
         return False
-    names = (found.autonym(), *map(found.display_name, NAMED_IN))
+    names = (match.autonym(), *map(match.display_name, NAMED_IN))
     return _words(text) in map(_words, names)
 
 
@@ -88,7 +88,7 @@ def _words(name: str) -> set[str]:
 
 
 def primary(code: str) -> str:
-    """Return the language of a code without script and country; "" for "" and for what is no code.
+    """Return the language of a code without script and country; "" if it is not a code.
 
     >>> primary("zh-Hans-CN"), primary("KOR"), primary("")
     ('zh', 'ko', '')
@@ -100,7 +100,7 @@ def primary(code: str) -> str:
 
 
 def language(code: str) -> Language:
-    """Return a language with its names; where none is known its code stands for them.
+    """Return a language with its names; its code stands in for unknown names.
 
     >>> language("zh-hant")
     Language(code='zh-Hant', name='Chinese (Traditional)', own_name='中文（繁體）')
@@ -109,31 +109,31 @@ def language(code: str) -> Language:
         UserError: the text does not have the form of a code.
     """
     code = canonical(code)
-    found = langcodes.Language.get(code)
-    name = found.language_name()
+    entry = langcodes.Language.get(code)
+    name = entry.language_name()
     if name.startswith("Unknown language"):
         return Language(code, code, code)
-    own = found.autonym()
-    if name != found.autonym() and name in own:  # no name of its own for this country: that of the script
-        full = found.maximize()
-        own = langcodes.Language.make(language=full.language, script=full.script).autonym()
-    return Language(code, found.display_name(), own)
+    own_name = entry.autonym()
+    if name != entry.autonym() and name in own_name:  # without a name for this country: the script's
+        full = entry.maximize()
+        own_name = langcodes.Language.make(language=full.language, script=full.script).autonym()
+    return Language(code, entry.display_name(), own_name)
 
 
 def closest(code: str, offered: Iterable[str]) -> str | None:
-    """Return the offered code that serves for a wanted one, None if none does.
+    """Return the offered code that best serves for the requested one, or None.
 
     >>> closest("de-AT", ["en", "de"]), closest("zh-TW", ["zh-Hans", "zh-Hant"]), closest("nds", ["de"])
     ('de', 'zh-Hant', None)
 
     Raises:
-        UserError: the wanted text, or one offered, does not have the form of a code.
+        UserError: the requested or an offered text does not have the form of a code.
     """
-    wanted = canonical(code)
-    names = {canonical(each): each for each in offered}
-    if wanted in names:
-        return names[wanted]
-    found, distance = langcodes.closest_match(wanted, list(names), max_distance=_NEAR)
-    if distance <= _NEAR and found in names:
-        return names[found]
-    return names.get(primary(wanted))
+    target = canonical(code)
+    names = {canonical(offer): offer for offer in offered}
+    if target in names:
+        return names[target]
+    best, distance = langcodes.closest_match(target, list(names), max_distance=_NEAR)
+    if distance <= _NEAR and best in names:
+        return names[best]
+    return names.get(primary(target))

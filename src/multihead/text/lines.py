@@ -52,22 +52,19 @@ def read_lines(path: str, encoding: str = "utf-8") -> Iterator[str]:
 
 
 def lines_of(content: bytes, encoding: str, *, place: str, first: int) -> Iterator[str]:
-    """Yield the lines of a part of a plain file, as :func:`read_lines` does.
+    """Yield the lines of a part of a plain file; raises as :func:`read_lines` does.
 
     Args:
         content: the bytes of whole lines.
         encoding: text encoding.
         place: name of the file, for errors.
         first: number of the first line in the file, from 1.
-
-    Raises:
-        UserError: see :func:`read_lines`.
     """
     yield from _decode(io.BytesIO(content), place, encoding, first)
 
 
 def is_compressed(path: Path) -> bool:
-    """Return True if a file is compressed, by its content. Raises ``OSError``: it cannot be read."""
+    """Return True if a file is compressed, by its content. Raises ``OSError`` if it cannot be read."""
     with path.open("rb") as file:
         head = file.read(8)
     return any(head.startswith(magic) for magic in _MAGIC.values())
@@ -185,7 +182,6 @@ class _Zstandard(io.RawIOBase):
 
 
 def _raw_lines(binary: _Lines, place: str) -> Iterator[bytes]:
-    """Yield lines as bytes, line ends included."""
     number = 0
     try:
         while raw := binary.readline(MAX_LINE_BYTES):

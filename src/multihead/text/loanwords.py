@@ -2,7 +2,7 @@
 
 By the orthography of loanwords (외래어 표기법, chapter 3, section 1, English) a final p, t or k is a final
 consonant after a short vowel only; b, d, g and fricatives get the vowel 으; m, n and ng are final consonants,
-l is ㄹ, r a vowel. Spelling is no pronunciation: words of which it misleads are listed. Abbreviations are
+l is ㄹ, r a vowel. Spelling is not pronunciation: words whose spelling misleads are listed. Abbreviations are
 read by letters.
 """
 
@@ -21,15 +21,15 @@ class Final(Enum):
 
 
 def readings(text: str) -> dict[str, str]:
-    """Return names and how they are read, of "name reading, name reading"."""
-    return dict(each.split() for each in text.split(","))
+    """Parse "name reading, name reading" into readings by name."""
+    return dict(entry.split() for entry in text.split(","))
 
 
 _VOWELS = "aeiou"
 _LETTERS = {"l": Final.RIEUL, "r": Final.RIEUL, "m": Final.CONSONANT, "n": Final.CONSONANT}
 """Names of letters that do not end in a vowel: 엘, 알, 엠, 엔."""
 _SPELT = 5
-"""Words in capitals of at most so many letters are abbreviations."""
+"""Words in capitals of at most this many letters are abbreviations."""
 
 _READINGS = """
 adobe 어도비, aids 에이즈, anime 애니메, antique 앤티크, apec 에이펙, asean 아세안, bag 백, ballet 발레,
@@ -67,7 +67,7 @@ def of_latin(word: str) -> Final:
     if capitals and capitals[0].endswith("s"):
         return Final.VOWEL
     mixed = capitals and capitals.start() > 0
-    if mixed or (plain.isupper() and len(plain) <= _SPELT) or not any(each in "aeiouy" for each in small):
+    if mixed or (plain.isupper() and len(plain) <= _SPELT) or set("aeiouy").isdisjoint(small):
         return _LETTERS.get(small[-1], Final.VOWEL)
     return _by_spelling(small)
 

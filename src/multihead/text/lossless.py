@@ -63,10 +63,10 @@ def _bytes(blocks: Iterable[str], vocab_size: int, min_frequency: int) -> Librar
     pieces = sorted(model["vocab"], key=model["vocab"].__getitem__)
     # The special tokens come first, as in every vocabulary trained here.
     vocabulary = {piece: number for number, piece in enumerate([*SPECIAL_TOKENS, *pieces])}
-    made = Library(models.BPE(vocabulary, [(left, right) for left, right in model["merges"]]))
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
-    return made
+    trained = Library(models.BPE(vocabulary, [(left, right) for left, right in model["merges"]]))
+    trained.pre_tokenizer = library.pre_tokenizer
+    trained.decoder = decoders.ByteLevel()
+    return trained
 
 
 def _check_room(count: int, what: str, vocab_size: int) -> None:
@@ -79,5 +79,5 @@ def _check_room(count: int, what: str, vocab_size: int) -> None:
 
 def unknown_characters(tokenizer: Tokenizer, text: str) -> list[str]:
     """Return the distinct characters of a text that are not in the vocabulary, in order of appearance."""
-    found = (text[p.start : p.end] for p in tokenizer.pieces(text) if p.id == tokenizer.unk_id)
-    return list(dict.fromkeys(found))
+    characters = (text[p.start : p.end] for p in tokenizer.pieces(text) if p.id == tokenizer.unk_id)
+    return list(dict.fromkeys(characters))

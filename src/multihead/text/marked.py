@@ -1,6 +1,6 @@
-"""Tokenizers that reserve symbols, and marked text to ids and back.
+"""Reserves symbols in tokenizers; encodes and decodes marked text.
 
-Symbols follow all other tokens of a vocabulary, whose ids are what they would be without. Around a symbol,
+Symbols follow all other tokens of a vocabulary, whose ids do not change. Around a symbol,
 text is segmented as SentencePiece does around a user-defined one: a space before it, or the start of the
 text, is a token of its own, "▁", and text after it without a space continues a word. A ``tokenizer.json``
 with symbols says so. The tokenizers library by itself reads marked text alike, except that it knows no
@@ -22,14 +22,14 @@ STRIP_RIGHT, NO_STRIP = r" \z", r"\A\z"
 """Patterns of spaces to strip in place of ``STRIP``: the last, and none."""
 
 Part = tuple[str, bool]
-"""Of marked text: the text, and whether it is a symbol."""
+"""A part of marked text, and whether it is a symbol."""
 
 
 def reserve(tokenizer: Tokenizer, names: Sequence[str]) -> Tokenizer:
-    """Return the tokenizer with these symbols in its vocabulary; itself where it has them all.
+    """Return the tokenizer with these symbols in its vocabulary; itself if it has them all.
 
     Raises:
-        UserError: a tokenizer that marks the spaces of a text otherwise than those trained by multihead.
+        UserError: the tokenizer marks spaces differently from those trained by multihead.
     """
     missing = [name for name in names if name not in tokenizer.symbols]
     if not missing:
@@ -46,11 +46,11 @@ def reserve(tokenizer: Tokenizer, names: Sequence[str]) -> Tokenizer:
         metaspace["prepend_scheme"] = "first"
         content["normalizer"] = _stripping(content["normalizer"], STRIP_RIGHT)
     vocabulary = content["model"]["vocab"]
-    known = dict(vocabulary)
+    entries = dict(vocabulary)
     for name in (SPACE, *missing):
-        if name not in known and isinstance(vocabulary, dict):
+        if name not in entries and isinstance(vocabulary, dict):
             vocabulary[name] = len(vocabulary)
-        elif name not in known:
+        elif name not in entries:
             vocabulary.append([name, 0.0])
     ids = {name: number for number, (name, _) in enumerate(_rank(vocabulary))}
     content["added_tokens"] += [_add(ids[name], name) for name in missing]
@@ -81,7 +81,7 @@ class MarkedTokenizer:
     few words without a space before them: put spaces around symbols there.
 
     Args:
-        tokenizer: one that reserves symbols; one without takes only text without symbols.
+        tokenizer: a tokenizer that reserves symbols; if it has none, only text without symbols is accepted.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -132,7 +132,7 @@ class MarkedTokenizer:
         return "".join(parts)
 
     def normalize(self, text: str) -> str:
-        """Return marked text as it is before it is segmented: normalised outside of symbols.
+        """Return marked text normalised outside of symbols, as it is segmented.
 
         Raises:
             UserError: a symbol that the vocabulary does not reserve.
@@ -146,7 +146,7 @@ class MarkedTokenizer:
         parts = list(symbols.split(text))
         for part, is_symbol in parts:
             if is_symbol and part not in self.tokenizer.symbols:
-                remedy = "Train with it in tokenizer.symbols; write a backslash after its < where it is text."
+                remedy = "Train with it in tokenizer.symbols; write a backslash after its < if it is text."
                 raise UserError(f"the vocabulary has no symbol {part}", place="tokenizer", remedy=remedy)
         if self._inside is None:
             return parts
@@ -164,7 +164,7 @@ class MarkedTokenizer:
 
 
 def _inside(tokenizer: Tokenizer) -> Tokenizer:
-    """Return the tokenizer for parts of a text, whose ends are no ends of the text."""
+    """Return the tokenizer for parts of a text, whose ends are not ends of the text."""
     content = json.loads(tokenizer.to_json())
     metaspace = symbols.metaspace(content)
     assert metaspace is not None
@@ -174,7 +174,7 @@ def _inside(tokenizer: Tokenizer) -> Tokenizer:
 
 
 def _stripping(normalizer: dict[str, Any], pattern: str) -> dict[str, Any]:
-    """Return a normaliser that strips the spaces which match a pattern from the ends of a text."""
+    """Return a normaliser that strips spaces by this pattern from the ends of a text."""
     if normalizer.get("pattern") in ({"Regex": STRIP}, {"Regex": STRIP_RIGHT}):
         return {**normalizer, "pattern": {"Regex": pattern}}
     steps = [_stripping(step, pattern) for step in normalizer.get("normalizers", [])]

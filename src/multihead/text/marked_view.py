@@ -1,4 +1,4 @@
-"""A tokenizer whose texts are marked texts, in which reserved symbols occur (``text.symbols``)."""
+"""A tokenizer of marked texts, in which reserved symbols occur (``text.symbols``)."""
 
 from collections.abc import Iterable, Sequence
 from typing import Self
@@ -9,21 +9,21 @@ from multihead.text.tokenizer import Piece, Tokenizer
 
 
 class MarkedView(Tokenizer):
-    """A tokenizer as it is, except that it encodes and decodes marked text; see ``MarkedTokenizer``.
+    """A tokenizer that encodes and decodes marked text; see ``MarkedTokenizer``.
 
     The tags of a ``TaggedTokenizer`` are kept before each text.
 
     Args:
-        tokenizer: one that reserves symbols.
+        tokenizer: a tokenizer that reserves symbols.
     """
 
     tag_ids: tuple[int, ...]
 
     def __new__(cls, tokenizer: Tokenizer) -> Self:
         """Share everything with the tokenizer, which is not read again."""
-        made = super().__new__(cls)
-        made.__dict__.update(tokenizer.__dict__)
-        return made
+        view = super().__new__(cls)
+        view.__dict__.update(tokenizer.__dict__)
+        return view
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         plain = Tokenizer.__new__(Tokenizer)
@@ -40,21 +40,21 @@ class MarkedView(Tokenizer):
         return [[*self.tag_ids, *ids] if ids else ids for ids in self._marked.encode_batch(texts)]
 
     def decode(self, ids: Iterable[int], unknown: Sequence[str] = ()) -> str:
-        """Return ids as marked text; a symbol is no replacement of an unknown token."""
+        """Return ids as marked text; symbols never replace unknown tokens."""
         return self._marked.decode(ids, ["" if symbols.is_symbol(word) else word for word in unknown])
 
     def normalize(self, text: str) -> str:
-        """Return marked text as it is before it is segmented."""
+        """Return marked text normalised, as it is segmented."""
         return self._marked.normalize(text)
 
     def pieces(self, text: str) -> list[Piece]:
         """Return the tokens of marked text; their offsets are exact unless the text has escapes."""
-        ids, found, end = self.encode(text), [], 0
+        ids, pieces, end = self.encode(text), [], 0
         for number in ids:
             label = self.piece(number)
-            shown = label.strip(symbols.SPACE)
-            start = text.find(shown, end) if shown and number not in self.tag_ids else end
+            spelling = label.strip(symbols.SPACE)
+            start = text.find(spelling, end) if spelling and number not in self.tag_ids else end
             start = end if start < 0 else start
-            end = start + len(shown) if text.startswith(shown, start) else start
-            found.append(Piece(number, label, start, end))
-        return found
+            end = start + len(spelling) if text.startswith(spelling, start) else start
+            pieces.append(Piece(number, label, start, end))
+        return pieces

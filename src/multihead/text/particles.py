@@ -29,9 +29,9 @@ _AGREEING = {
     for form in pair
     if pair[0] not in ("아", "이야", "이라", "이고", "이다", "이니", "이면", "이요", "이지만", "이나요")
 }
-"""Particles that are recognised behind a noun; the others are too often something else."""
+"""Particles that are recognised after a noun; the others are too ambiguous."""
 _OPEN = ("이었", "였", "이라고", "라고", "이라는", "라는", "이라도", "라도", "이라면", "라면")
-"""Those that more may follow."""
+"""Particles that further syllables may follow."""
 _LONGEST = max(map(len, _AGREEING))
 _OPTIONAL = regex.compile(r"\((?P<extra>으|이)\)(?P<rest>\p{Hangul}+)")
 _EITHER = regex.compile(r"\(?(?P<one>\p{Hangul}+)[/()]+(?P<other>\p{Hangul}+)\)?")
@@ -46,10 +46,10 @@ def particle(noun: str, pair: str) -> str:
         pair: both forms, as "은/는", "은(는)" or "(으)로", in either order.
 
     Returns:
-        the form; both, as "은(는)", where the last sound is not known, as of Chinese characters.
+        the form; both, as "은(는)", if the last sound is unknown (Chinese characters).
 
     Raises:
-        UserError: a pair that is no particle.
+        UserError: the pair is not a particle.
     """
     after_consonant, after_vowel = _forms(pair)
     match final_sound(noun):
@@ -65,14 +65,15 @@ def particle(noun: str, pair: str) -> str:
 
 
 def following_with_particle(noun: str, following: str) -> str:
-    """Return the text that follows a noun with the particle it starts with in the form that agrees.
+    """Return the text after a noun, with the particle it starts with in the form that agrees.
 
+    >>> agree = following_with_particle
     >>> agree("서버", "을 켠다"), agree("모델", "과의 차이"), agree("서버", "실에서")
     ('를 켠다', '과의 차이', '실에서')
 
     Args:
         noun: as for ``particle``.
-        following: text directly behind it; one that starts with no particle stays as it is.
+        following: text directly after it; unchanged if it does not start with a particle.
     """
     for length in range(min(_LONGEST, len(following)), 0, -1):
         form, rest = following[:length], following[length:]
@@ -92,5 +93,6 @@ def _forms(pair: str) -> tuple[str, str]:
         names = {either["one"], either["other"]}
     forms = _FORMS.get(frozenset(names))
     if forms is None:
-        raise UserError(f'"{pair}" is no pair of particles', remedy='Write one such as "은/는" or "(으)로".')
+        remedy = 'Write one such as "은/는" or "(으)로".'
+        raise UserError(f'"{pair}" is not a pair of particles', remedy=remedy)
     return forms

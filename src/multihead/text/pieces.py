@@ -22,17 +22,15 @@ _APART = r"\p{Hangul}\p{Han}\p{Hiragana}\p{Katakana}ー"
 
 
 APOSTROPHES = "'’ʼʻ`´′＇"
-"""Characters that keyboards and programs put for an apostrophe."""
+"""Characters used as an apostrophe."""
 BETWEEN_LETTERS = rf"(?<=[\p{{L}}\p{{M}}])[{APOSTROPHES}](?=\p{{L}})"
 """The pattern of an apostrophe inside a word; elsewhere it may be a quotation mark."""
 
 
 def normalizer(lowercase: bool, apostrophe: str = "") -> normalizers.Normalizer:
-    """Return the normaliser: lower case if asked for, NFC, runs of spaces collapsed, ends stripped.
+    """Return the normaliser: optional lower case, NFC, runs of spaces collapsed, ends stripped.
 
-    Args:
-        lowercase: make letters lower case.
-        apostrophe: replaces every apostrophe between letters; "": each stays as it is.
+    ``apostrophe`` replaces every apostrophe between letters, unless it is empty.
     """
     return normalizers.Sequence(
         [

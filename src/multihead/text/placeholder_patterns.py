@@ -1,8 +1,8 @@
 """Finds the parts of a text that must survive translation: variables, markup, addresses, numbers.
 
 Time is linear in the length of the text: repetitions are possessive or bounded, and a pattern starts only
-where its run of characters starts. Of spans that overlap the first is taken, at one place the kind that is
-listed first.
+where its run of characters starts. Of overlapping spans the first wins; of several kinds at one place, the
+kind listed first.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -13,7 +13,7 @@ import regex
 Kind = Literal["icu", "variable", "printf", "tag", "entity", "url", "email", "path", "number", "integer"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DEFAULT = frozenset(KINDS) - {"integer"}
-"""All but whole numbers of one or two digits, which many languages spell out or agree with."""
+"""All kinds but whole numbers of one or two digits, which many languages spell out or inflect."""
 
 
 class PlaceholderSpan(NamedTuple):
@@ -41,7 +41,7 @@ _URL = (
     r"(?:[!#$%&'()*+,\-./:;=?@\[\]_~0-9A-Za-z\u00a1-\u00aa\u00ac-\u00ba\u00bc-\u10ff\u1e00-\u1fff]|"
     r"\{[\w.]{0,40}+\})"
 )
-"""A character of an address, of scripts with spaces between words, or a variable in it."""
+"""A character of a URL (from scripts with spaces between words), or a variable in it."""
 _TOP = "com|org|net|io|dev|app|edu|gov|info|biz|eu|uk|de|fr|at|ch|es|it|nl|pl|kr|jp|cn|us|ca|au"
 _NAME = r"[A-Za-z0-9_@+\-À-ɏ.]"
 _EXTENSION = (
@@ -102,8 +102,8 @@ def find(
 
     Args:
         text: plain text.
-        kinds: those wanted.
-        without: kinds and shapes (``PlaceholderSpan.shape``) that are not.
+        kinds: the kinds to return.
+        without: kinds and shapes (``PlaceholderSpan.shape``) to leave out.
     """
     spans = [span for span in _spans(text) if span.kind in kinds]
     return [span for span in spans if not {span.kind, span.shape} & {*without}] if without else spans
@@ -112,26 +112,26 @@ def find(
 def _spans(text: str) -> Iterator[PlaceholderSpan]:
     blocks = iter(sorted(_icu_blocks(text).items()))
     block = next(blocks, None)
-    found = _ANY.search(text)
-    while block or found:
-        if block and (found is None or block[0] <= found.start()):
+    match = _ANY.search(text)
+    while block or match:
+        if block and (match is None or block[0] <= match.start()):
             span = PlaceholderSpan(*block, "icu", text[slice(*block)])
         else:
-            assert found is not None
-            span = _span(found)
+            assert match is not None
+            span = _span(match)
         yield span
         while block and block[0] < span.end:
             block = next(blocks, None)
-        if found and found.start() < span.end:
-            found = _ANY.search(text, span.end)
+        if match and match.start() < span.end:
+            match = _ANY.search(text, span.end)
 
 
-def _span(found: "regex.Match[str]") -> PlaceholderSpan:
-    kind: Kind = found.lastgroup
-    start, end = found.span()
+def _span(match: "regex.Match[str]") -> PlaceholderSpan:
+    kind: Kind = match.lastgroup
+    start, end = match.span()
     if kind in ("url", "path"):
-        end = _trim(found.string, start, end)
-    text = found.string[start:end]
+        end = _trim(match.string, start, end)
+    text = match.string[start:end]
     if kind == "number" and text.isdigit() and len(text) < 3:
         kind = "integer"
     return PlaceholderSpan(start, end, kind, text)
@@ -155,7 +155,7 @@ def _trim(text: str, start: int, end: int) -> int:
 
 def _icu_blocks(text: str) -> dict[int, int]:
     """Return the ends of ICU messages, as ``{n, plural, one {# file} other {# files}}``, by their starts."""
-    starts = [found.start() for found in _ICU.finditer(text)]
+    starts = [match.start() for match in _ICU.finditer(text)]
     if not starts:
         return {}
     plain, quoted = _braces(text, quotes=False), _braces(text, quotes=True)
@@ -164,17 +164,17 @@ def _icu_blocks(text: str) -> dict[int, int]:
 
 
 def _braces(text: str, *, quotes: bool) -> dict[int, int]:
-    """Return where each brace closes, behind it; with ICU's quotes, braces in apostrophes are text."""
+    """Return the end of each pair of braces, by its start; with ICU's quotes, quoted braces are text."""
     ends: dict[int, int] = {}
     opened: list[int] = []
     skip = 0
-    for found in regex.finditer(r"[{}]|'(?=[{}])", text):
-        place = found.start()
+    for match in regex.finditer(r"[{}]|'(?=[{}])", text):
+        place = match.start()
         if place < skip:
             continue
-        if found[0] == "{":
+        if match[0] == "{":
             opened.append(place)
-        elif found[0] == "}":
+        elif match[0] == "}":
             if opened:
                 ends[opened.pop()] = place + 1
         elif quotes:

@@ -25,12 +25,12 @@ from multihead.text.symbols import PAIRS, PLACEHOLDERS, STANDALONE, STANDARD
 _VOID = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
 """Elements of HTML that are never closed."""
 _LOOKED_UP = 100
-"""Texts that are searched for one by one: each takes time in the length of the whole."""
+"""Maximum number of texts searched for one by one, each in linear time."""
 _TAG = regex.compile(r"<(?P<close>/?)(?P<name>[A-Za-z0-9][\w:.-]*+)?")
 
 
 class PlaceholderEntry(NamedTuple):
-    """A symbol, and what stands for it in the text."""
+    """A symbol, and the span that it stands for."""
 
     symbol: str
     span: PlaceholderSpan
@@ -41,8 +41,8 @@ class PlaceholderTable:
     """The symbols of a protected text, and the spans that stayed.
 
     Attributes:
-        entries: in the order of the text.
-        left: spans that stayed in the text, since no symbol was left for them.
+        entries: symbols and spans, in the order of the text.
+        left: spans that stayed in the text for lack of symbols.
     """
 
     entries: tuple[PlaceholderEntry, ...] = ()
@@ -61,7 +61,7 @@ class FoundTag(NamedTuple):
 
 
 class Protected(NamedTuple):
-    """Marked text, and what its symbols stand for."""
+    """Marked text, and the table of its symbols."""
 
     text: str
     table: PlaceholderTable
@@ -72,11 +72,11 @@ class PlaceholderReport:
     """Differences between the placeholders of a translation and those of its source.
 
     Attributes:
-        lost: texts that are not in it.
-        doubled: texts that are in it more often than in the source.
-        foreign: symbols in it that stand for nothing; they were left out.
-        moved: texts in another order than in the source, the fewest that explain it; often as it should be.
-        crossed: closing tags in it that do not close the last one opened, and tags that nothing closes.
+        lost: texts missing from the translation.
+        doubled: texts more frequent than in the source.
+        foreign: symbols that stand for nothing, which were left out.
+        moved: the fewest texts that explain a changed order, which is often correct.
+        crossed: closing tags that do not match the last one opened, and tags never closed.
     """
 
     lost: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ class PlaceholderReport:
 
 
 class Restored(NamedTuple):
-    """A text with placeholders in their places, and what is wrong with them."""
+    """A text with its placeholders restored, and a report of what is wrong."""
 
     text: str
     report: PlaceholderReport
@@ -104,16 +104,16 @@ def protect(
     kinds: Collection[Kind] = DEFAULT,
     without: Collection[str] = (),
 ) -> Protected:
-    """Replace what must survive in a text by symbols; the rest is escaped (``symbols.escape``).
+    """Replace placeholders by symbols, and escape the rest (``symbols.escape``).
 
     A pair of tags becomes ``<g0>`` and ``</g0>``, a single tag ``<x0/>``, all else ``<ph0>``, and so do tags
-    where those run out. ``restore`` of the result is the text.
+    once those run out. ``restore`` undoes it.
 
     Args:
         text: plain text.
         reserved: the symbols that may be used, ``Tokenizer.symbols``.
-        kinds: of what is replaced.
-        without: kinds and shapes (``PlaceholderSpan.shape``) that stay in the text, unwatched.
+        kinds: the kinds to replace.
+        without: kinds and shapes (``PlaceholderSpan.shape``) that stay in the text, unchecked.
     """
     spans = find(text, kinds, without)
     names = _symbols_of(spans, reserved)
@@ -135,7 +135,7 @@ def restore(text: str, table: PlaceholderTable) -> Restored:
 
     Args:
         text: marked text; symbols of other kinds than placeholders and tags are foreign in it too.
-        table: of the source.
+        table: the source's table.
     """
     originals = {entry.symbol: entry.span.text for entry in table.entries}
     parts = list(symbols.split(text))
@@ -155,30 +155,30 @@ def restore(text: str, table: PlaceholderTable) -> Restored:
 
 
 def find_tags(text: str) -> list[FoundTag]:
-    """Return what a plain text spells as inline tags, in order; one that closes itself is alone."""
-    found = []
+    """Return the inline tags that a plain text spells, in order; self-closing ones are alone."""
+    tags = []
     for span in find(text, frozenset(("tag",))):
         tag = _TAG.match(span.text)
         name = (tag["name"] or "").lower() if tag else ""
         alone = not name or span.text.endswith("/>") or name in _VOID
         closing = bool(tag and tag["close"]) and not alone
-        found.append(FoundTag(span.start, span.end, span.text, name, closing, alone))
-    return found
+        tags.append(FoundTag(span.start, span.end, span.text, name, closing, alone))
+    return tags
 
 
 def _symbols_of(spans: Sequence[PlaceholderSpan], reserved: Collection[str]) -> list[str]:
-    """Return a symbol for each span, "" where none is left."""
+    """Return a symbol for each span, "" if none is left."""
     pairs = [pair for pair in PAIRS if pair[0] in reserved and pair[1] in reserved][::-1]
     single = [name for name in STANDALONE if name in reserved][::-1]
     others = [name for name in PLACEHOLDERS if name in reserved][::-1]
-    partners = _pairs(spans)
-    paired = {*partners, *partners.values()}
+    closing = partners(map(_name, spans))
+    paired = {*closing, *closing.values()}
     names = [""] * len(spans)
     for place, span in enumerate(spans):
         if names[place]:
             continue
-        if place in partners and pairs:
-            names[place], names[partners[place]] = pairs.pop()
+        if place in closing and pairs:
+            names[place], names[closing[place]] = pairs.pop()
         elif span.kind == "tag" and place not in paired and single:
             names[place] = single.pop()
         elif others:
@@ -186,13 +186,8 @@ def _symbols_of(spans: Sequence[PlaceholderSpan], reserved: Collection[str]) -> 
     return names
 
 
-def _pairs(spans: Sequence[PlaceholderSpan]) -> dict[int, int]:
-    """Return the closing tag of each opening tag that has one, both by their places among the spans."""
-    return partners(map(_name, spans))
-
-
 def _name(span: PlaceholderSpan) -> tuple[str, bool] | None:
-    """Return the name of a tag that has a partner, and whether it closes; None for all else."""
+    """Return the name of a paired tag, and whether it closes; None for all else."""
     tag = _TAG.match(span.text) if span.kind == "tag" else None
     if tag is None or not tag["name"] or span.text.endswith("/>") or tag["name"].lower() in _VOID:
         return None
@@ -203,9 +198,9 @@ def partners(names: Iterable[tuple[str, bool] | None]) -> dict[int, int]:
     """Return the closing tag of each opening tag that has one, both by their places.
 
     Args:
-        names: the name of each tag, and whether it closes; None for what has no partner.
+        names: the name of each tag, and whether it closes; None without a partner.
     """
-    found: dict[int, int] = {}
+    closing: dict[int, int] = {}
     opened: list[tuple[int, str]] = []
     counts: Counter[str] = Counter()
     for place, named in enumerate(names):
@@ -218,39 +213,39 @@ def partners(names: Iterable[tuple[str, bool] | None]) -> dict[int, int]:
         elif counts[name]:
             while opened[-1][1] != name:  # never closed: standalone
                 counts[opened.pop()[1]] -= 1
-            found[opened.pop()[0]] = place
+            closing[opened.pop()[0]] = place
             counts[name] -= 1
-    return found
+    return closing
 
 
 def _missing(left: Iterable[PlaceholderSpan], text: str) -> list[str]:
-    """Return the texts of spans that a text has too few of."""
-    wanted = Counter(span.text for span in left)
-    if not wanted:
+    """Return the texts of spans that occur too seldom in a text."""
+    counts = Counter(span.text for span in left)
+    if not counts:
         return []
-    lacking = wanted - Counter(span.text for span in find(text, KINDS))
-    if len(lacking) <= _LOOKED_UP:  # one that stands in another context may be found otherwise
-        lacking = Counter({each: max(0, wanted[each] - text.count(each)) for each in lacking})
+    lacking = counts - Counter(span.text for span in find(text, KINDS))
+    if len(lacking) <= _LOOKED_UP:  # in another context it may have another kind
+        lacking = Counter({span: max(0, counts[span] - text.count(span)) for span in lacking})
     return list(lacking.elements())
 
 
-def _move(found: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """Return the fewest names without which those found have the order wanted (patience sorting)."""
-    place = {name: number for number, name in enumerate(wanted)}
+def _move(names: Sequence[str], order: Sequence[str]) -> list[str]:
+    """Return the fewest names to remove so that the rest are in order (patience sorting)."""
+    place = {name: number for number, name in enumerate(order)}
     lasts: list[int] = []
     before: list[int | None] = []
     ends: list[int] = []
-    numbers = [place[name] for name in found]
+    numbers = [place[name] for name in names]
     for index, number in enumerate(numbers):
         pile = bisect_left(lasts, number)
         before.append(ends[pile - 1] if pile else None)
         lasts[pile : pile + 1], ends[pile : pile + 1] = [number], [index]
-    kept: set[int] = set()
+    longest: set[int] = set()
     index_or_none = ends[-1] if ends else None
     while index_or_none is not None:
-        kept.add(index_or_none)
+        longest.add(index_or_none)
         index_or_none = before[index_or_none]
-    return [name for index, name in enumerate(found) if index not in kept]
+    return [name for index, name in enumerate(names) if index not in longest]
 
 
 def _crossed(names: Iterable[str]) -> list[str]:

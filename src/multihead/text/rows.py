@@ -17,7 +17,7 @@ Pair = tuple[str, str]
 _HEADINGS = frozenset(
     ("source", "target", "src", "tgt", "trg", "input", "output", "text", "translation", "id", "no", "number")
 )
-"""Names of columns beside those of languages, in lower case."""
+"""Column names other than languages, in lower case."""
 _INVALID = re.compile("[\0\ud800-\udfff]")
 """NUL and lone surrogates: JSON can escape them, but no text file can hold them."""
 
@@ -45,11 +45,7 @@ def read_rows(data: DataSettings, path: str, kind: str) -> Iterator[Pair]:
 
 
 def remarks_on_columns(data: DataSettings, path: str, kind: str) -> Iterator[str]:
-    """Yield what is to be known about the columns of a table that are not named, one line each.
-
-    Raises:
-        UserError: see :func:`read_rows`.
-    """
+    """Yield remarks about a table whose columns are not named, one line each; raises as ``read_rows``."""
     if data.source_field or data.target_field:
         return
     first = next(rows_of(read_lines(path, data.encoding), path, kind), (1, []))[1]
@@ -87,7 +83,7 @@ def _table_pairs(data: DataSettings, path: str, rows: Iterator[Row]) -> Iterator
 def _columns(data: DataSettings, path: str, rows: Iterator[Row]) -> tuple[int, int]:
     """Return the indices, from 0, of the source and target columns.
 
-    If either is given by name, the first row is a header and is consumed.
+    If either has a name rather than a number, the first row is a header and is consumed.
     """
     fields = data.source_field or "1", data.target_field or "2"
     header: list[str] = []
@@ -128,23 +124,22 @@ def _json_pairs(data: DataSettings, path: str, lines: Iterator[str]) -> Iterator
 
 
 def _values(line: str, *, keys: tuple[str, str]) -> Pair:
+    remedy = 'Write one object a line: {"source": "...", "target": "..."}.'
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        remedy = 'Write one object a line: {"source": "...", "target": "..."}.'
         raise UserError(f"not JSON ({error})", remedy=remedy) from None
     if not isinstance(row, dict):
-        remedy = 'Write one object a line: {"source": "...", "target": "..."}.'
         raise UserError("not a JSON object", remedy=remedy)
     return _value(row, keys[0]), _value(row, keys[1])
 
 
 def _keys(row: dict[str, object]) -> list[str]:
-    """Return the keys of an object; those of a nested object as ``outer.inner``."""
-    found: list[str] = []
+    """Return the keys of an object; a nested object's keys as ``outer.inner``."""
+    keys: list[str] = []
     for key, value in row.items():
-        found += [f"{key}.{inner}" for inner in value] if isinstance(value, dict) else [key]
-    return sorted(found)
+        keys += [f"{key}.{inner}" for inner in value] if isinstance(value, dict) else [key]
+    return sorted(keys)
 
 
 def _value(row: dict[str, object], key: str) -> str:
@@ -156,8 +151,8 @@ def _value(row: dict[str, object], key: str) -> str:
     if dot and key not in row and isinstance(below := row.get(outer), dict):
         return _value(below, inner)
     if key not in row:
-        found = ", ".join(map(repr, _keys(row))) or "none"
-        remedy = f"Set data.source_field and data.target_field (keys here: {found})."
+        keys = ", ".join(map(repr, _keys(row))) or "none"
+        remedy = f"Set data.source_field and data.target_field (keys here: {keys})."
         raise UserError(f"no key {key!r}", remedy=remedy)
     text = row[key]
     if not isinstance(text, str):

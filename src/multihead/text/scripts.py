@@ -1,4 +1,4 @@
-"""The script of a letter, by its name in Unicode."""
+"""The script of a letter, from its Unicode name."""
 
 import unicodedata
 from functools import cache

@@ -37,8 +37,8 @@ class Segments:
     """The sentences of a text and the white space around them: ``str()`` of it is the text.
 
     Attributes:
-        sentences: none is empty, or starts or ends with white space.
-        spaces: before the first sentence, between each two, after the last: one more than sentences.
+        sentences: the sentences, without white space around them; none is empty.
+        spaces: the white space before, between and after sentences: one more than there are sentences.
     """
 
     sentences: tuple[str, ...]
@@ -48,12 +48,12 @@ class Segments:
         return self.join_parts(self.sentences)
 
     def join_parts(self, sentences: Sequence[str], language: str = "") -> str:
-        """Return other sentences in the places of these, e.g. their translations.
+        """Return the text with other sentences in place of these, e.g. their translations.
 
         Args:
             sentences: as many as these.
-            language: the code of their language. One written with spaces gets one between sentences where
-                there was none, one written without loses single ones; if empty, white space stays as it is.
+            language: the code of their language; missing spaces between sentences are added, or single ones
+                removed, to suit it. If empty, white space does not change.
         """
         between = [adapt(space, language) for space in self.spaces[1:-1]]
         spaces = [*between, *self.spaces[1:][-1:]]
@@ -61,7 +61,7 @@ class Segments:
 
 
 def adapt(space: str, language: str) -> str:
-    """Return the white space between two sentences as a language has it, see ``Segments.joined``."""
+    """Return the white space between two sentences, adapted to a language; see ``Segments.join_parts``."""
     code = primary(language)
     if code in _UNSPACED and space in (" ", "\u3000"):
         return ""
@@ -69,12 +69,12 @@ def adapt(space: str, language: str) -> str:
 
 
 def split(text: str, language: str = "") -> Segments:
-    """Split a text into sentences; a line is one or more. ``str(split(text)) == text``, whatever the text.
+    """Split a text into sentences; a line is one or more. ``str(split(text)) == text`` for any text.
 
     Args:
         text: of any length and script.
-        language: its code. Without one, and for languages that are not listed in ``text.abbreviations``,
-            rules common to the Latin script hold.
+        language: its code. Languages not listed in ``text.abbreviations`` get the rules common to the Latin
+            script.
     """
     sentences: list[str] = []
     spaces = [""]
@@ -102,16 +102,15 @@ def _boundaries(text: str, language: str) -> Iterator[int]:
 
 
 def _within(line: str, offset: int, language: str) -> Iterator[int]:
-    """Yield the places inside a line where a sentence starts."""
     caseless = not any(map(str.isupper, line))
     closing_after = _FRENCH_CLOSING if language == "fr" else _GERMAN_CLOSING if "„" in line else None
     start = end = 0
-    while found := _CANDIDATE.search(line, end):
-        mark, closing, end = found["mark"], found["closing"], found.end()
-        gap = found["gap"]
+    while match := _CANDIDATE.search(line, end):
+        mark, closing, end = match["mark"], match["closing"], match.end()
+        gap = match["gap"]
         if closing_after and (more := closing_after.match(line, end - len(gap))):
             closing, gap, end = closing + more[0].rstrip(), more["gap"], more.end()
-        before = line[max(start, found.start() - NEAR) : found.start()]
+        before = line[max(start, match.start() - NEAR) : match.start()]
         after = line[end : end + NEAR]
         if after and ends(Candidate(before, mark, closing, gap, after, caseless), language):
             start = end

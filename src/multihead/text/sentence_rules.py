@@ -1,4 +1,4 @@
-"""Decides whether a sentence ends at a terminator, by what stands before and after it."""
+"""Decides whether a sentence ends at a terminator, by the text before and after it."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ NEAR = 40
 """Characters before and after a candidate that the rules read."""
 
 _CONTINUED = regex.compile(r"[,;:)\]}、，；：]")
-"""Starts of what continues a sentence."""
+"""Characters that continue a sentence."""
 _NEXT = regex.compile(r"[\p{Ps}\p{Pi}\"'„‚»¿¡*_–—-]*+\s*+(?P<word>[\p{L}\p{M}\p{N}]++)(?P<period>\.?)")
 _BRAND = regex.compile(r"\p{Ll}{1,2}\p{Lu}")
 _WORD = regex.compile(r"(?<![^\s\p{Ps}\p{Pi}\"'„‚»¿¡*_\p{Hangul}\p{Han}])[\p{L}\p{M}\p{N}.’'\-–&]++\Z")
@@ -27,7 +27,7 @@ _CJK_BEFORE, _CJK_AFTER = regex.compile(rf"{_CJK}\Z"), regex.compile(rf"[「『�
 _ELLIPSIS = regex.compile(r"[…‥]++|\.\.++")
 _QUOTED = regex.compile(r"[\"'”’»«“‘」』]")
 _INTRODUCED = regex.compile(r"[:：]\s?[\"“„«「][^\"“„«「]*+\Z")
-"""A quotation that a colon introduces: what follows it is another sentence."""
+"""A quotation introduced by a colon: the text after it is another sentence."""
 _PARTS = regex.compile(r"[’'\-–&]")
 _TITLES = ("モーニング娘。", "乙女。")
 """Names that end in a terminator."""
@@ -41,7 +41,7 @@ class Candidate:
         before: the sentence up to the terminator, its last ``NEAR`` characters at most.
         mark: the terminator.
         closing: quotation marks and brackets that close after it.
-        gap: the white space after those.
+        gap: the white space after these.
         after: the next characters, at most ``NEAR``; not empty.
         caseless: whether the line has no capital letter at all.
     """
@@ -63,18 +63,18 @@ def ends(candidate: Candidate, language: str) -> bool:
     if reporting and reporting.match(c.after) and not _INTRODUCED.search(c.before):
         return False
     if _ELLIPSIS.fullmatch(c.mark):
-        found = _NEXT.match(c.after)
-        return bool(c.gap and found and found["word"][0].isupper())
+        match = _NEXT.match(c.after)
+        return bool(c.gap and match and match["word"][0].isupper())
     if not c.gap:
         return _ends_without_space(c)
-    found = _NEXT.match(c.after)
-    if found is None:
+    match = _NEXT.match(c.after)
+    if match is None:
         return True
-    word = found["word"]
+    word = match["word"]
     if word[0].islower() and not _BRAND.match(word) and (not c.caseless or _QUOTED.search(c.closing)):
         return False
     return c.mark != "." or _ends_at_period(
-        c, language, word, initial=len(word) == 1 and bool(found["period"])
+        c, language, word, initial=len(word) == 1 and bool(match["period"])
     )
 
 
@@ -98,16 +98,12 @@ def _ends_without_space(c: Candidate) -> bool:
 def _ends_at_period(c: Candidate, language: str, word: str, *, initial: bool) -> bool:
     """Return whether a period with space after it ends a sentence.
 
-    Args:
-        c: the candidate.
-        language: a code.
-        word: the next word.
-        initial: whether the next word is a single letter with a period, so no word of a sentence's start.
+    ``initial``: the next word is a single letter with a period, so not a sentence starter.
     """
     if _MARKER.fullmatch(c.before):
         return False
     rule = rules(language)
-    token = found[0] if (found := _WORD.search(c.before)) else ""
+    token = match[0] if (match := _WORD.search(c.before)) else ""
     last = _PARTS.split(token)[-1]
     names = {token, token.lower(), last, last.lower()}
     starter = word.lower() in rule.starters and not initial

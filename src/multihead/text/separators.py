@@ -1,17 +1,17 @@
-"""The separator of the cells of a table of values, by what its lines look like."""
+"""Detects the separator of a CSV file from its first lines."""
 
 import csv
 from collections import Counter
 from collections.abc import Sequence
 
 SEPARATORS = ",;\t"
-"""Separators of the cells of a CSV file; spreadsheets write semicolons where decimals have commas."""
+"""Candidates; spreadsheets write semicolons where decimals have commas."""
 SAMPLED = 50
-"""Lines that decide which of them does."""
+"""Number of lines that decide."""
 
 
 def separator(sample: Sequence[str]) -> str:
-    """Return the separator by which most rows have the same number of cells, but more than one."""
+    """Return the separator that gives most rows the same number of cells, more than one."""
     return max(SEPARATORS, key=lambda mark: _regular(sample, mark))
 
 

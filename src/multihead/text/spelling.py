@@ -1,7 +1,7 @@
-"""Typing errors: a word that the training never had is read as its most frequent neighbour.
+"""Spelling correction: a word unseen in training is replaced by its most frequent neighbour.
 
-A neighbour is one letter fewer, one more, or two letters swapped away, by far the most frequent errors
-(Damerau 1964). The words of a translator's training are stored in its run folder as spelling.json.
+Neighbours have one letter fewer, one more, or two letters swapped, by far the most frequent errors (Damerau
+1964). The words of a translator's training are stored in its run folder as spelling.json.
 """
 
 import json
@@ -17,20 +17,20 @@ from multihead.system.json_file import read_json
 NAME = "spelling.json"
 FORMAT = 1
 MOST = 50_000
-"""Words that are kept, the most frequent."""
+"""Maximum number of words, the most frequent."""
 LEAST = 2
-"""Occurrences of a word that an error is corrected to."""
+"""Minimum count of a word that an error is corrected to."""
 RISK = 0.01
-"""Share of right words that may be taken for errors; where it would be more, nothing is corrected."""
+"""Maximum share of correct words mistaken for errors; beyond it, nothing is corrected."""
 LETTERS = 100
-"""More letters than this are no alphabet, in which one letter more or less is an error."""
+"""Alphabets larger than this (Hangul syllables) get no spelling correction."""
 TRIED = 2_000
-"""Rare words that the risk is measured with, at most."""
+"""Maximum number of rare words to measure the risk with."""
 CAPITALS = 0.2
 """Share of capitals within sentences below which a capital marks a name, which is never corrected."""
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 _ALONE = regex.compile(r"(?<![\p{L}\p{M}\p{N}_'’@/\\&#.-])\p{L}[\p{L}\p{M}]*+(?![\p{N}_'’@/\\&#]|[.-]\p{L})")
-"""A word that is no part of a name such as mp3, of a compound with hyphens or of a contraction."""
+"""A word that is not part of a name such as mp3, of a compound with hyphens or of a contraction."""
 
 
 class Corrected(NamedTuple):
@@ -38,7 +38,7 @@ class Corrected(NamedTuple):
 
     Attributes:
         text: the text.
-        words: what was read as something else, as (written, read).
+        words: the corrections, as (written, corrected).
     """
 
     text: str
@@ -46,7 +46,7 @@ class Corrected(NamedTuple):
 
 
 class Spelling:
-    """The words of a language, and what a word with a typing error stands for.
+    """The words of a language, and corrections of misspelt words.
 
     Args:
         counts: occurrences by word, as it is written within sentences.
@@ -63,7 +63,7 @@ class Spelling:
         self._letters = sorted({letter for word in self._known for letter in word})
 
     def correct_words(self, text: str, *, first: bool) -> Corrected:
-        """Return a text whose unknown words are read as their most frequent neighbours.
+        """Return a text with unknown words replaced by their most frequent neighbours.
 
         Args:
             first: True if the text begins a sentence, whose first word may have a capital in any case.
@@ -72,17 +72,17 @@ class Spelling:
             return Corrected(text, ())
         parts, words, end = [], [], 0
         start = opening.start() if (opening := _WORD.search(text)) else 0
-        for found in _ALONE.finditer(text):
-            begins = first and found.start() == start
-            read = self._read(found[0], begins=begins)
-            if read is not None:
-                parts += [text[end : found.start()], read]
-                words.append((found[0], read))
-                end = found.end()
+        for match in _ALONE.finditer(text):
+            begins = first and match.start() == start
+            correction = self._read(match[0], begins=begins)
+            if correction is not None:
+                parts += [text[end : match.start()], correction]
+                words.append((match[0], correction))
+                end = match.end()
         return Corrected("".join([*parts, text[end:]]), tuple(words))
 
     def _read(self, word: str, *, begins: bool) -> str | None:
-        """Return what a word is read as; None: as it is."""
+        """Return the correction of a word, or None to keep it."""
         lower = word.lower()
         if len(word) < 2 or lower in self._known or word.isupper():
             return None
@@ -93,16 +93,16 @@ class Spelling:
         return form if form is None or not (capital and begins) else form[:1].upper() + form[1:]
 
     def _nearest(self, lower: str) -> str | None:
-        found = [self._known[one] for one in _neighbours(lower, self._letters) if one in self._known]
-        # Of equal counts the first in the alphabet, whatever the order of the neighbours.
-        best = min(found, key=lambda one: (-one[0], one[1]), default=(0, ""))
+        candidates = [self._known[word] for word in _neighbours(lower, self._letters) if word in self._known]
+        # Ties are broken alphabetically, independent of the order of the neighbours.
+        best = min(candidates, key=lambda entry: (-entry[0], entry[1]), default=(0, ""))
         return best[1] if best[0] >= LEAST else None
 
     @classmethod
     def learn(cls, sentences: Iterable[str]) -> Self:
-        """Return the spelling of a corpus; an empty one where correcting would do harm.
+        """Return the spelling of a corpus; an empty one if correcting would do harm.
 
-        The risk is that of a new word that is right: words that occur once are taken as if they had not.
+        The risk of changing a correct new word is estimated on words that occur once, as if they were unseen.
         """
         within: Counter[str] = Counter()
         first: Counter[str] = Counter()
@@ -115,16 +115,16 @@ class Spelling:
         # The first word of a sentence shows no spelling of its own, but that the word exists.
         counts = within + Counter({word: n for word, n in first.items() if word.lower() not in within})
         total = counts.total()
-        kept = dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST])
-        made = cls(kept, names=capitals < CAPITALS * within.total())
-        if not total or len(made._letters) > LETTERS:
+        frequent = dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST])
+        spelling = cls(frequent, names=capitals < CAPITALS * within.total())
+        if not total or len(spelling._letters) > LETTERS:
             return cls()
-        rare = sorted(word for word, (count, _) in made._known.items() if count == 1)
+        rare = sorted(word for word, (count, _) in spelling._known.items() if count == 1)
         tried = rare[:: 1 + len(rare) // TRIED]
-        wrong = sum(made._nearest(word) is not None for word in tried)
-        unseen = len(rare) + sum(n for _, n in counts.items()) - sum(kept.values())
+        wrong = sum(spelling._nearest(word) is not None for word in tried)
+        unseen = len(rare) + sum(n for _, n in counts.items()) - sum(frequent.values())
         risk = unseen / total * wrong / max(1, len(tried))
-        return made if risk <= RISK else cls()
+        return spelling if risk <= RISK else cls()
 
     def to_json(self) -> str:
         """Return the content of spelling.json."""
@@ -160,5 +160,5 @@ def _check(content: Any) -> tuple[dict[str, int], bool]:
         raise ValueError("not a spelling")
     for word, count in words.items():
         if not _WORD.fullmatch(word) or not isinstance(count, int) or count < 1:
-            raise ValueError(f"{word!r} is no word with a count")
+            raise ValueError(f"{word!r} is not a word with a count")
     return dict(words), names

@@ -38,7 +38,7 @@ STANDARD = (
 )
 """Symbols that suit any corpus: 41, half a per cent of a vocabulary of 8,000 tokens."""
 ALL_STANDARD = "standard"
-"""The name of all of them in ``tokenizer.symbols``."""
+"""Name of all standard symbols in ``tokenizer.symbols``."""
 
 SPACE = "▁"
 """The token of a space before a symbol."""
@@ -89,14 +89,14 @@ def domain(name: str) -> str:
     return _name(f"<domain-{name.strip().lower()}>", name, "letters a to z, digits and single hyphens")
 
 
-def _name(symbol: str, name: str, wanted: str) -> str:
+def _name(symbol: str, name: str, expected: str) -> str:
     if not is_symbol(symbol):
-        raise UserError(f'"{name}" cannot be a tag', place="tokenizer.symbols", remedy=f"Write {wanted}.")
+        raise UserError(f'"{name}" cannot be a tag', place="tokenizer.symbols", remedy=f"Write {expected}.")
     return symbol
 
 
 def is_symbol(text: str) -> bool:
-    """Return whether a text is one reserved symbol, of whatever vocabulary."""
+    """Return whether a text is a reserved symbol of some vocabulary."""
     return _SYMBOL.fullmatch(text) is not None
 
 
@@ -128,37 +128,37 @@ def choose_symbols(names: Iterable[str]) -> tuple[str, ...]:
         names: symbols as they are written, and "standard" for all of ``STANDARD``.
 
     Raises:
-        UserError: a name that is no symbol.
+        UserError: a name is not a symbol.
     """
-    found: dict[str, None] = {}
+    symbols: dict[str, None] = {}
     for name in names:
         if name != ALL_STANDARD and not is_symbol(name):
             remedy = (
                 f'Write "{ALL_STANDARD}", "{language("de")}", "{domain("legal")}" or "{PLACEHOLDERS[0]}".'
             )
-            raise UserError(f'"{name}" is no reserved symbol', place="tokenizer.symbols", remedy=remedy)
-        found.update(dict.fromkeys(STANDARD if name == ALL_STANDARD else [name]))
-    return tuple(found)
+            raise UserError(f'"{name}" is not a reserved symbol', place="tokenizer.symbols", remedy=remedy)
+        symbols.update(dict.fromkeys(STANDARD if name == ALL_STANDARD else [name]))
+    return tuple(symbols)
 
 
 def escape(text: str) -> str:
-    """Return plain text as marked text: whatever is spelt like a symbol gets a backslash after its "<"."""
+    """Return plain text as marked text: text spelt like a symbol gets a backslash after its "<"."""
     return _LITERAL.sub(r"<\\", text)
 
 
 def unescape(text: str) -> str:
-    """Return marked text as plain text: one backslash is taken out of each escape; symbols stay."""
+    """Return marked text as plain text: one backslash is removed from each escape; symbols stay."""
     return _ESCAPED.sub("<", text)
 
 
 def split(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the parts of marked text in order: (unescaped text, False) or (symbol, True). None is empty."""
     end = 0
-    for found in _SYMBOL.finditer(text):
-        if end < found.start():
-            yield unescape(text[end : found.start()]), False
-        yield found[0], True
-        end = found.end()
+    for match in _SYMBOL.finditer(text):
+        if end < match.start():
+            yield unescape(text[end : match.start()]), False
+        yield match[0], True
+        end = match.end()
     if end < len(text):
         yield unescape(text[end:]), False
 
@@ -173,7 +173,7 @@ def reserved_symbols(content: Mapping[str, Any]) -> dict[str, int]:
 
 
 def metaspace(content: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the pre-tokenizer that marks the start of a word by "▁", None where there is none."""
+    """Return the pre-tokenizer that marks the start of a word by "▁", or None."""
     rule = content["pre_tokenizer"] or {}
     if rule.get("type") == "Sequence" and rule["pretokenizers"]:
         rule = rule["pretokenizers"][0]

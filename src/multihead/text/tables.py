@@ -63,7 +63,7 @@ def read_labelled(
 
 
 def check_header(header: list[str], fields: Mapping[str, str], path: Path) -> None:
-    """Raise ``UserError`` where a header lacks a column; ``fields`` are columns by their setting."""
+    """Raise ``UserError`` if a header lacks a column; ``fields`` are columns by their setting."""
     for key, field in fields.items():
         if field not in header:
             remedy = f"Name the column with --data.{key}. There are: {', '.join(header)}."

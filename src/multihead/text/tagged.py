@@ -18,13 +18,13 @@ def tag(name: str, *, place: str = "tags") -> str:
     ('<domain-legal>', '<domain-legal>', '<domain-legal>', '<bt>')
 
     Raises:
-        UserError: a symbol for another use; characters that no tag has.
+        UserError: a symbol of another kind, or characters not allowed in a tag.
     """
     for symbol in (name, f"<{name}>"):
         if is_symbol(symbol) and kind(symbol) in OF_A_SOURCE:
             return symbol
     if is_symbol(name) or is_symbol(f"<{name}>"):
-        fact = f'"{name}" is no tag of a domain or an origin'
+        fact = f'"{name}" is not a tag of a domain or an origin'
         raise UserError(fact, place=place, remedy='Write "domain-NAME", "bt" or "copy".')
     try:
         return domain(name)
@@ -40,10 +40,10 @@ def tags_of(target: str, tags: Sequence[str] = ()) -> tuple[str, ...]:
 class TaggedTokenizer(Tokenizer):
     """A tokenizer whose every text begins with the same reserved symbols; an empty text stays empty.
 
-    The text itself is plain: what is spelt like a symbol in it is text. Decoding is that of the tokenizer.
+    The text itself is plain: symbols spelt in it are text. Decoding is the tokenizer's.
 
     Args:
-        tokenizer: one that reserves the symbols.
+        tokenizer: a tokenizer that reserves the symbols.
         names: the symbols, in order.
 
     Raises:
@@ -55,9 +55,9 @@ class TaggedTokenizer(Tokenizer):
 
     def __new__(cls, tokenizer: Tokenizer, names: Sequence[str]) -> Self:
         """Share everything with the tokenizer, which is not read again."""
-        made = super().__new__(cls)
-        made.__dict__.update(tokenizer.__dict__)
-        return made
+        view = super().__new__(cls)
+        view.__dict__.update(tokenizer.__dict__)
+        return view
 
     def __init__(self, tokenizer: Tokenizer, names: Sequence[str]) -> None:
         self.names = tuple(names)
@@ -78,6 +78,6 @@ class TaggedTokenizer(Tokenizer):
 
     def pieces(self, text: str) -> list[Piece]:
         """Return the tags, which cover nothing of the text, and its tokens with their offsets."""
-        found = super().pieces(text)
+        tokens = super().pieces(text)
         tags = [Piece(number, name, 0, 0) for number, name in zip(self.tag_ids, self.names, strict=True)]
-        return [*tags, *found] if found else found
+        return [*tags, *tokens] if tokens else tokens

@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple
 import regex
 
 Case = Literal["smart", "exact", "any"]
-"""smart: a form without capitals in any case, another one as it is and, unless it is all capitals, in
-capitals; exact: as it is; any: in any case."""
+"""smart: a form without capitals matches in any case; another form matches as written and, unless it is all
+capitals, in capitals. exact: as written. any: in any case."""
 
 LONGEST = 200
-"""Characters of a term at most: they bound the time that each place of a text takes."""
+"""Maximum length of a term in characters, which bounds the time spent at each place of a text."""
 
 _PARTICLES = (
     "은|는|이|가|을|를|과|와|의|에|에서|에게|에게서|께|께서|한테|로|으로|로서|으로서|로써|으로써|로부터|으로부터|부터|까지|도|만|"
@@ -40,7 +40,7 @@ class Matcher:
     """Forms to find: a trie of lower-cased characters.
 
     Args:
-        forms: each with its rule of case; its place among them is its number.
+        forms: each with its case rule; numbered in this order, from 0.
     """
 
     def __init__(self, forms: Iterable[tuple[str, Case]]) -> None:
@@ -58,10 +58,10 @@ class Matcher:
         """Yield the forms in a text, the longest at each place; none overlaps another."""
         place = 0
         while place < len(text):
-            found = self._at(text, place)
-            if found:
-                yield found
-            place = found.end if found else place + 1
+            occurrence = self._at(text, place)
+            if occurrence:
+                yield occurrence
+            place = occurrence.end if occurrence else place + 1
 
     def _at(self, text: str, start: int) -> FormOccurrence | None:
         node, best, place = self._root, None, start
@@ -77,11 +77,11 @@ class Matcher:
                 best = self._allowed(text[start:place], self._ends[id(node)], start, place) or best
         return best
 
-    def _allowed(self, found: str, numbers: list[int], start: int, end: int) -> FormOccurrence | None:
-        """Return the form whose case allows a text, one that is written the same if there is one."""
-        found = " ".join(unicodedata.normalize("NFC", found).split())
-        fitting = [number for number in numbers if _fits(found, *self._forms[number])]
-        same = [number for number in fitting if self._forms[number][0] == found]
+    def _allowed(self, text: str, numbers: list[int], start: int, end: int) -> FormOccurrence | None:
+        """Return a form whose case rule allows a text, preferably one that is written the same."""
+        text = " ".join(unicodedata.normalize("NFC", text).split())
+        fitting = [number for number in numbers if _fits(text, *self._forms[number])]
+        same = [number for number in fitting if self._forms[number][0] == text]
         return FormOccurrence(start, end, (same or fitting)[0]) if fitting else None
 
 
@@ -90,19 +90,18 @@ def _fold(letter: str) -> str:
     return small if len(small) == 1 else letter
 
 
-def _fits(found: str, form: str, case: Case) -> bool:
-    if found == form or case == "any":
+def _fits(text: str, form: str, case: Case) -> bool:
+    if text == form or case == "any":
         return True
     if case == "exact":
         return False
-    return form == form.lower() or (found.isupper() and not form.isupper())
+    return form == form.lower() or (text.isupper() and not form.isupper())
 
 
 def is_bounded(text: str, start: int, end: int) -> bool:
-    """Return whether ``text[start:end]`` is cut off from what stands beside it.
+    """Return whether ``text[start:end]`` starts and ends at word borders.
 
-    In scripts with spaces it starts and ends where a word does; in Hangul a word starts with it, and only
-    particles follow; a word in Katakana is whole; other scripts without spaces have no bounds.
+    In Hangul particles may follow. Scripts without spaces have no word borders, except for Katakana.
     """
     first, last = text[start], text[end - 1]
     before, after = text[start - 1 : start], text[end : end + 1]
@@ -113,11 +112,11 @@ def is_bounded(text: str, start: int, end: int) -> bool:
     return not (after and _is_joined(last, after))
 
 
-def _is_joined(one: str, other: str) -> bool:
+def _is_joined(left: str, right: str) -> bool:
     """Return whether two characters can be parts of one word."""
-    if _FREE.match(one) or _FREE.match(other):
+    if _FREE.match(left) or _FREE.match(right):
         return False
     for script in (_HANGUL, _KATAKANA):
-        if script.match(one) or script.match(other):
-            return bool(script.match(one) and script.match(other))
-    return bool(_WORD.match(one) and _WORD.match(other))
+        if script.match(left) or script.match(right):
+            return bool(script.match(left) and script.match(right))
+    return bool(_WORD.match(left) and _WORD.match(right))

@@ -1,8 +1,8 @@
 """Glossaries: terms with their translations, read from a file, found in a source, looked up in a translation.
 
-A file ``terms.tsv`` has a term a line, in columns: source, target, and if need be forms (further ones that
-the target may have, "|" between them), case and pos (part of speech). A first line with "source" and "target"
-names the columns, in any order; it may name source_forms too. Lines that start with "#" are remarks.
+A file ``terms.tsv`` has a term a line, in columns: source, target, and optionally forms (further forms of the
+target, separated by "|"), case and pos (part of speech). A first line with "source" and "target" names the
+columns, in any order; it may name source_forms too. Lines that start with "#" are comments.
 """
 
 import unicodedata
@@ -28,12 +28,12 @@ class Term:
     """A term and its translation.
 
     Attributes:
-        source: as it stands in the glossary.
+        source: the term as the glossary spells it.
         target: its translation.
-        source_forms: all that is found as this term, the source first.
-        forms: all that counts as its translation, the target first.
-        case: how capitals count, in both languages.
-        pos: part of speech, for people; two terms of one source are a contradiction whatever theirs are.
+        source_forms: all forms that match this term, the source first.
+        forms: all accepted translations, the target first.
+        case: the case rule of both languages.
+        pos: part of speech, for people; it does not resolve a contradiction.
         place: file and line.
     """
 
@@ -58,7 +58,7 @@ class Glossary:
     """Terms of one direction, without contradictions.
 
     Args:
-        terms: of the glossary.
+        terms: the terms, in the order of the file.
 
     Raises:
         UserError: two translations of one form; a cycle: the target of a term is the source of another, and
@@ -94,18 +94,18 @@ class Glossary:
 
         Each form in the translation counts for one match.
         """
-        found: list[tuple[int, int] | None] = [None] * len(matches)
+        places: list[tuple[int, int] | None] = [None] * len(matches)
         forms = list(dict.fromkeys((form, match.term.case) for match in matches for form in match.term.forms))
         for start, end, number in Matcher(forms).find(translation):
             form, case = forms[number]
             for place, match in enumerate(matches):
-                if found[place] is None and match.term.case == case and form in match.term.forms:
-                    found[place] = (start, end)
+                if places[place] is None and match.term.case == case and form in match.term.forms:
+                    places[place] = (start, end)
                     break
-        return found
+        return places
 
     def missing(self, matches: Sequence[TermMatch], translation: str) -> list[Term]:
-        """Return the terms matched in a source that its translation has not, once for each match too many."""
+        """Return the terms matched in a source that its translation lacks, once for each missing match."""
         places = self.term_places(matches, translation)
         return [match.term for match, place in zip(matches, places, strict=True) if place is None]
 
@@ -153,21 +153,21 @@ def _term(cells: dict[str, str], place: str) -> Term:
 
 
 def _forms(first: str, others: str, place: str) -> tuple[str, ...]:
-    found = [" ".join(unicodedata.normalize("NFC", form).split()) for form in (first, *others.split(_MANY))]
-    for form in found:
+    forms = [" ".join(unicodedata.normalize("NFC", form).split()) for form in (first, *others.split(_MANY))]
+    for form in forms:
         if len(form) > LONGEST:
             remedy = "A glossary is for terms; put sentences into a translation memory."
             raise UserError(f"a term of more than {LONGEST} characters", place=place, remedy=remedy)
-    return tuple(dict.fromkeys(form for form in found if form))
+    return tuple(dict.fromkeys(form for form in forms if form))
 
 
 def _without_contradictions(terms: Iterable[Term]) -> tuple[Term, ...]:
-    """Return the terms, without lines that say again what another says."""
-    kept: list[Term] = []
-    known: dict[str, Term] = {}
+    """Return the terms without repetitions."""
+    distinct: list[Term] = []
+    by_form: dict[str, Term] = {}
     for term in terms:
         keys = [form.lower() if term.case == "any" else form for form in term.source_forms]
-        others = [known[key] for key in keys if key in known]
+        others = [by_form[key] for key in keys if key in by_form]
         for other in others:
             if other.forms != term.forms:
                 fact = f'"{term.source}" is "{term.target}" here and "{other.target}" at {other.place}'
@@ -177,9 +177,9 @@ def _without_contradictions(terms: Iterable[Term]) -> tuple[Term, ...]:
                 fact = f'"{term.source}" has the case "{term.case}" here and "{other.case}" at {other.place}'
                 raise UserError(fact, place=term.place, remedy="Keep one of the lines.")
         if len(others) < len(keys):
-            kept.append(term)
-        known.update((key, term) for key in keys if key not in known)
-    return tuple(kept)
+            distinct.append(term)
+        by_form.update((key, term) for key in keys if key not in by_form)
+    return tuple(distinct)
 
 
 def _refuse_cycles(terms: Sequence[Term]) -> None:
@@ -194,8 +194,8 @@ def _refuse_cycles(terms: Sequence[Term]) -> None:
             term = after.get(term.target)
         if term in trail:
             cycle = trail[trail.index(term) :]
-            words = " → ".join([*(each.source for each in cycle), cycle[0].source])
-            others = ", ".join(each.place for each in cycle[:-1])
+            words = " → ".join([*(member.source for member in cycle), cycle[0].source])
+            others = ", ".join(member.place for member in cycle[:-1])
             fact = f"terms that translate each other: {words} (also {others})"
             remedy = "A glossary is for one direction: remove one of them."
             raise UserError(fact, place=cycle[-1].place, remedy=remedy)

@@ -24,7 +24,7 @@ SPECIAL_TOKENS = (PAD, UNKNOWN, BEGIN, END)
 END_OF_TEXT = "<|endoftext|>"
 """GPT-2's only special token, which stands for all four."""
 BEGIN_3, END_3 = "<|begin_of_text|>", "<|end_of_text|>"
-"""Those of Llama 3, which has neither padding nor an unknown token."""
+"""Begin and end token of Llama 3, which has neither padding nor an unknown token."""
 _ALIASES = {
     PAD: (PAD, "[PAD]", END_OF_TEXT, END_3),
     UNKNOWN: (UNKNOWN, "[UNK]", END_OF_TEXT, END_3),
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 class Piece(NamedTuple):
-    """A token of a text; ``text[start:end]`` is what it covers, without the space before it."""
+    """A token of a text, and the span ``text[start:end]`` that it covers, without the space before it."""
 
     id: int
     text: str
@@ -52,7 +52,7 @@ class Tokenizer:
 
     Encoding never yields a begin, end or padding id: the name of a special token in a text is text.
     ``decode(encode(text))`` equals ``normalize(text)`` unless a token is unknown. A tokenizer trained here
-    normalises to NFC, and to lower case if asked for; U+2581 becomes a space, runs of spaces collapse, and
+    normalises to NFC, and optionally to lower case; U+2581 becomes a space, runs of spaces collapse, and
     spaces at the ends are stripped. All other characters are preserved.
 
     Attributes:
@@ -156,20 +156,20 @@ class Tokenizer:
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return ``encode`` of each text, computed on all cores."""
-        found = _guard(lambda: self._library.encode_batch_fast(list(texts), add_special_tokens=False))
-        return [encoding.ids for encoding in found]
+        encodings = _guard(lambda: self._library.encode_batch_fast(list(texts), add_special_tokens=False))
+        return [encoding.ids for encoding in encodings]
 
     def pieces(self, text: str) -> list[Piece]:
         """Return the tokens of a text with their offsets.
 
         All byte tokens of a character have the offsets of that character.
         """
-        found = _guard(lambda: self._library.encode(text, add_special_tokens=False))
-        placed = []
-        for number, piece, (start, end) in zip(found.ids, found.tokens, found.offsets, strict=True):
+        encoding = _guard(lambda: self._library.encode(text, add_special_tokens=False))
+        pieces = []
+        for number, piece, (start, end) in zip(encoding.ids, encoding.tokens, encoding.offsets, strict=True):
             spaces = len(text[start:end]) - len(text[start:end].lstrip(" ▁"))
-            placed.append(Piece(number, piece, start + spaces, end))
-        return placed
+            pieces.append(Piece(number, piece, start + spaces, end))
+        return pieces
 
     def decode(self, ids: Iterable[int], unknown: Sequence[str] = ()) -> str:
         """Return the text of token ids; begin, end and padding tokens are skipped.

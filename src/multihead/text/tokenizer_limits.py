@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 MAX_BYTES = 1 << 25
-"""The largest published vocabularies, of 262,000 pieces, have 33 MB."""
+"""The largest published vocabularies, of 262,000 pieces, take 33 MB."""
 MAX_VALUES = 4_000_000
 MAX_STEPS = 32
 """Components of a kind: normalisers, pre-tokenizers, decoders, post-processors."""
@@ -28,7 +28,7 @@ MAX_WORD = 10_000
 
 Component = Mapping[str, Any]
 Growth = Callable[[Component], int]
-"""The factor by which a component may lengthen a text, at most; raises ``ValueError`` for a bad value."""
+"""Maximum growth factor of a text by a component; raises ``ValueError`` for a bad value."""
 
 
 def check(content: Any) -> None:
@@ -37,8 +37,8 @@ def check(content: Any) -> None:
     Raises:
         ValueError: with the reason; (or TypeError, KeyError, AttributeError: not a tokenizer at all).
     """
-    for part, known in _KNOWN.items():
-        _check_chain(part, content.get(part), known)
+    for part, components in _KNOWN.items():
+        _check_chain(part, content.get(part), components)
     added = content["added_tokens"]
     if len(added) > MAX_ADDED:
         raise ValueError(f"{len(added):,} added tokens, more than {MAX_ADDED:,}")
@@ -86,7 +86,7 @@ def _steps(part: str, component: Component | None, depth: int) -> list[Component
     inner = component[_INNER[part]]
     if len(inner) > MAX_STEPS:
         raise ValueError(f"{part}: {len(inner):,} steps, more than {MAX_STEPS}")
-    return [step for each in inner for step in _steps(part, each, depth + 1)]
+    return [step for child in inner for step in _steps(part, child, depth + 1)]
 
 
 def _short(text: Any, what: str, most: int) -> int:
@@ -176,7 +176,7 @@ def _check_pattern(pattern: Any) -> None:
     if any(int(count) > MAX_REPEAT for count in re.findall(r"(?<=[{,])\d{1,9}", pattern)):
         raise ValueError(f"a pattern that repeats more than {MAX_REPEAT:,} times")
     groups, inside, closed = [False], 0, False
-    for atom in (found[0] for found in _ATOM.finditer(pattern)):
+    for atom in (match[0] for match in _ATOM.finditer(pattern)):
         repeats = atom in "+*" or (atom[0] == "{" and len(atom) > 1)
         if inside:
             inside += (atom == "[") - (atom == "]")

@@ -49,8 +49,8 @@ def unigram_scores(
             if piece not in always
         }
         ranked = sorted(losses, key=lambda piece: (-losses[piece], piece))
-        kept = always.union(ranked[: max(size, int(len(scores) * _KEEP)) - len(always)])
-        scores = {piece: score for piece, score in scores.items() if piece in kept}
+        survivors = always.union(ranked[: max(size, int(len(scores) * _KEEP)) - len(always)])
+        scores = {piece: score for piece, score in scores.items() if piece in survivors}
 
 
 def _viterbi_counts(words: Mapping[str, int], scores: Scores) -> Counter[str]:
@@ -58,8 +58,8 @@ def _viterbi_counts(words: Mapping[str, int], scores: Scores) -> Counter[str]:
     pieces = [UNKNOWN, *scores]
     library = Library(models.Unigram([(UNKNOWN, 0.0), *scores.items()], unk_id=0, byte_fallback=False))
     counts: Counter[str] = Counter()
-    found = library.encode_batch_fast(list(words), add_special_tokens=False)
-    for encoding, times in zip(found, words.values(), strict=True):
+    encodings = library.encode_batch_fast(list(words), add_special_tokens=False)
+    for encoding, times in zip(encodings, words.values(), strict=True):
         for number in encoding.ids:
             counts[pieces[number]] += times
     return counts

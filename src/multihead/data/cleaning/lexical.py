@@ -1,8 +1,8 @@
 """Evidence that the two sides of a pair belong together, from a lexicon of this very corpus.
 
-Half of the corpus is judged by the lexicon of the other half. True and mispaired pairs are separated by
-logistic regression: the corpus as it is against the same lines paired with their neighbours and with random
-lines. So whatever the languages, a score is the log-odds that the sides belong together.
+Each half of the corpus is judged by the lexicon of the other half. Logistic regression separates the pairs of
+the corpus from the same lines paired with their neighbours and with random lines. So in any languages, a
+score is the log-odds that the sides belong together.
 """
 
 import re
@@ -23,17 +23,17 @@ from multihead.text.tokenizer import SPECIAL_TOKENS
 from multihead.text.training import train
 
 MOST_TOKENS = 32
-"""Tokens of a line that are read: its first ones."""
+"""Maximum number of tokens read from a line, the first."""
 MOST_CELLS = 10_000_000
-"""Pairs of tokens that a lexicon is learned from, and that are looked up at a time."""
+"""Maximum number of token pairs to learn a lexicon from, and to look up at a time."""
 MOST_TEXTS = 20_000
-"""Lines of a side that its pieces are learned from."""
+"""Maximum number of lines to learn a side's pieces from."""
 PIECES, FEW_LINES, FEW_PIECES = 4_000, 4_000, 1_000
-"""Pieces of a side, and of one with fewer lines: the lexicon's table grows with their square."""
+"""Pieces of a side, and of a side with fewer than FEW_LINES lines: the lexicon grows with their square."""
 MOST_CHARACTERS = 500
-"""Different characters of a side, each a token of its own."""
+"""Maximum number of distinct characters of a side that are tokens."""
 SPELT_LENGTH, SPELT_WORDS = 24.0, 3.0
-"""Mean characters and words of a line, at most, of a side that is words or strings."""
+"""Maximum mean characters and words per line of a side of words or strings."""
 INSIDE_NUMBER = re.compile(r"(?<=\d)(?=\d)")
 """A number is read digit by digit: most numbers are rare, and digits are known."""
 BLOCK = 64
@@ -48,11 +48,11 @@ View = tuple[Side, Side]
 
 
 PROBED = 4_000
-"""Lines by which a shift of the whole corpus is found."""
+"""Number of lines that a shift of the whole corpus is detected from."""
 CLEARLY = 0.05
-"""Nats a token by which such a shift must explain the lines better."""
+"""Nats per token that such a shift must gain."""
 MOVED = 0.02
-"""Share of shifted lines from which on the models learn anew, from the lines that belong together."""
+"""Share of shifted lines above which the models are retrained on the lines that belong together."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ class Evidence:
     """Log-odds that sides belong together, each (N,), and the shifts that follow.
 
     Attributes:
-        direct: of each source and its own target.
-        later: of each source and the next line's target.
-        earlier: of each source and the last line's target.
-        moved: by how many lines the targets are shifted, see ``shifts.shifted``.
+        direct: log-odds of each source and its own target.
+        later: log-odds of each source and the next line's target.
+        earlier: log-odds of each source and the previous line's target.
+        moved: number of lines the targets are shifted by, see ``shifts.line_shifts``.
         separation: probability that a pair of the corpus has more evidence than a random one (the area under
             the ROC curve); 0.5 if the sides have nothing to do with each other.
     """
@@ -78,22 +78,22 @@ class Evidence:
 def evidence(sources: Sequence[str], targets: Sequence[str], *, seed: int = 1) -> Evidence:
     """Return the evidence about all pairs of a corpus, in order.
 
-    The models learn from lines that belong together. Where the whole corpus is shifted by one, or a part of
-    it, these are found first.
+    The models learn from lines that belong together. A shift by one line, of the whole corpus or a part of
+    it, is detected first.
     """
     views = [(tokens(sources), tokens(targets))]
     if is_spelt(sources, targets):
         views.append((characters(sources), characters(targets)))
     lengths = [np.log1p(np.array([len(line) for line in lines])) for lines in (sources, targets)]
     shift = np.full(len(sources), _constant_shift(*views[0]))
-    found = _judge(views, lengths, shift, seed)
-    if np.mean(found.moved != shift) > MOVED:
-        found = _judge(views, lengths, found.moved, seed)
-    return found
+    estimate = _judge(views, lengths, shift, seed)
+    if np.mean(estimate.moved != shift) > MOVED:
+        estimate = _judge(views, lengths, estimate.moved, seed)
+    return estimate
 
 
 def _constant_shift(source: Side, target: Side) -> int:
-    """Return by how many lines most targets are shifted: 0, 1 or -1."""
+    """Return the number of lines most targets are shifted by: 0, 1 or -1."""
     count = min(len(source), PROBED)
     halves = [np.arange(1, count // 2), np.arange(count // 2, count - 1)]
     explained = {}
@@ -106,7 +106,7 @@ def _constant_shift(source: Side, target: Side) -> int:
 
 
 def _judge(views: Sequence[View], lengths: Sequence[Floats], shift: Ints, seed: int) -> Evidence:
-    """Return the evidence of models that learn from each source and the target that is shifted so."""
+    """Return the evidence of models trained on each source and the target at this shift."""
     count = len(lengths[0])
     places = np.arange(count)
     partner = np.clip(places + shift, 0, count - 1)
@@ -125,39 +125,35 @@ def _judge(views: Sequence[View], lengths: Sequence[Floats], shift: Ints, seed: 
     features = {}
     for name, paired in others.items():
         columns = [np.abs(lengths[0] - lengths[1][paired] - usual)]
-        for one in gains:
-            columns += [*one[name].T, np.minimum(one[name][:, 0], one[name][:, 2])]
+        for view_gains in gains:
+            columns += [*view_gains[name].T, np.minimum(view_gains[name][:, 0], view_gains[name][:, 2])]
         features[name] = np.stack(columns, axis=1)
     true = features.get("true", features["direct"])
     false = features.get("false", features["later"])
     weights = _regression(true, np.concatenate([features["random"], false]))
     direct, later, earlier = (_with_one(features[name]) @ weights for name in ("direct", "later", "earlier"))
-    separation = _separation(*(_with_one(each) @ weights for each in (true, features["random"])))
+    separation = _separation(*(_with_one(table) @ weights for table in (true, features["random"])))
     return Evidence(direct, later, earlier, line_shifts(direct, later, earlier), separation)
 
 
 def _gains(source: Side, target: Side, partner: Ints, others: Mapping[str, Ints]) -> dict[str, Floats]:
-    """Return ``ConditionalLexicon.gain`` in both directions, (N, 4), of source and target in these orders.
+    """Return ``ConditionalLexicon.gain`` in both directions, (N, 4), for each order of the targets.
 
-    Args:
-        source: the sources.
-        target: the targets.
-        partner: the targets that the lexicons learn from.
-        others: numbers of targets, by the name of the order.
+    The lexicons learn from the ``partner`` targets; ``others`` are target numbers by the name of the order.
     """
     half = np.arange(len(source)) // BLOCK % 2
-    found = {name: np.zeros((len(source), 4)) for name in others}
+    gains = {name: np.zeros((len(source), 4)) for name in others}
     for part in (0, 1):
         judged = np.flatnonzero(half == part)
         fitted = np.flatnonzero(half != part)
         fitted = fitted[:: 1 + int(_cells(source, target, fitted).sum()) // MOST_CELLS]
-        one, other = source.chosen(fitted), target.chosen(partner[fitted])
-        there, back = ConditionalLexicon(one, other), ConditionalLexicon(other, one)
+        fit_source, fit_target = source.chosen(fitted), target.chosen(partner[fitted])
+        there, back = ConditionalLexicon(fit_source, fit_target), ConditionalLexicon(fit_target, fit_source)
         for name, paired in others.items():
             for rows in np.array_split(judged, 1 + int(_cells(source, target, judged).sum()) // MOST_CELLS):
                 a, b = source.chosen(rows), target.chosen(paired[rows])
-                found[name][rows] = np.stack([*there.gain(a, b), *back.gain(b, a)], axis=1)
-    return found
+                gains[name][rows] = np.stack([*there.gain(a, b), *back.gain(b, a)], axis=1)
+    return gains
 
 
 def _separation(true: Floats, false: Floats) -> float:
@@ -168,14 +164,14 @@ def _separation(true: Floats, false: Floats) -> float:
 
 
 def _cells(source: Side, target: Side, rows: Ints) -> Floats:
-    """Return the pairs of tokens of each line, (N,)."""
+    """Return the number of token pairs of each line, (N,)."""
     lengths = [np.diff(side.starts)[rows].astype(np.float64) for side in (source, target)]
-    found: Floats = (lengths[0] + 1) * lengths[1]
-    return found
+    cells: Floats = (lengths[0] + 1) * lengths[1]
+    return cells
 
 
 def tokens(lines: Sequence[str]) -> Side:
-    """Return the first pieces of each line, of a vocabulary learned from these lines."""
+    """Return the first pieces of each line, with a vocabulary learned from these lines."""
     normal = normalizer(lowercase=True)
     lines = [INSIDE_NUMBER.sub(" ", line) for line in lines]
     sample = [normal.normalize_str(line) for line in lines[:: -(-len(lines) // MOST_TEXTS)]]
@@ -185,12 +181,12 @@ def tokens(lines: Sequence[str]) -> Side:
     settings = TokenizerSettings(kind="bpe", vocab_size=max(wished, letters + wished // 2))
     tokenizer = train(sample, settings, lowercase=True)
     cut = [line[: 12 * MOST_TOKENS] for line in lines]
-    ids = [one[:MOST_TOKENS] for one in tokenizer.encode_batch(cut)]
+    ids = [pieces[:MOST_TOKENS] for pieces in tokenizer.encode_batch(cut)]
     return Side.of(ids, tokenizer.vocab_size)
 
 
 def characters(lines: Sequence[str]) -> Side:
-    """Return the first characters of each line; rare ones are one."""
+    """Return the first characters of each line; all rare characters share an id."""
     normal = normalizer(lowercase=False)
     cut = [normal.normalize_str(line)[:MOST_TOKENS] for line in lines]
     usual = [character for character, _ in Counter(chain.from_iterable(cut)).most_common(MOST_CHARACTERS)]
@@ -199,9 +195,9 @@ def characters(lines: Sequence[str]) -> Side:
 
 
 def is_spelt(sources: Sequence[str], targets: Sequence[str]) -> bool:
-    """Return True if one side is words or strings rather than sentences, and the other no long text.
+    """Return True if one side is words or strings rather than sentences, and the other is not long text.
 
-    Their pieces are rare or many; their characters show what belongs together.
+    Such pieces are rare or many; characters show better which lines belong together.
     """
     sizes = [
         (sum(map(len, lines)) / len(lines), sum(len(line.split()) for line in lines) / len(lines))
@@ -212,20 +208,22 @@ def is_spelt(sources: Sequence[str], targets: Sequence[str]) -> bool:
 
 
 def log_odds(features: Floats, true: Floats, false: Floats) -> Floats:
-    """Return the log-odds (N,) of features (N, F) by a regression that tells true from false ones."""
+    """Return the log-odds (N,) of features (N, F) by a regression that separates true from false ones."""
     return _with_one(features) @ _regression(true, false)
 
 
 def _regression(true: Floats, false: Floats) -> Floats:
-    """Return the weights (constant first) that tell two classes of equal weight apart."""
+    """Return the weights (constant first) that separate two classes of equal weight."""
     table = _with_one(np.concatenate([true, false]))
-    wanted = np.concatenate([np.ones(len(true)), np.zeros(len(false))])
+    labels = np.concatenate([np.ones(len(true)), np.zeros(len(false))])
     mass = np.concatenate([np.full(len(true), 1 / len(true)), np.full(len(false), 1 / len(false))])
     weights = np.zeros(table.shape[1])
     for _ in range(STEPS):
-        found = 1 / (1 + np.exp(-np.clip(table @ weights, -30, 30)))
-        slope = table.T @ (mass * (wanted - found)) - RIDGE * weights
-        curve = (table * (mass * found * (1 - found))[:, None]).T @ table + RIDGE * np.eye(len(weights))
+        probability = 1 / (1 + np.exp(-np.clip(table @ weights, -30, 30)))
+        slope = table.T @ (mass * (labels - probability)) - RIDGE * weights
+        curve = (table * (mass * probability * (1 - probability))[:, None]).T @ table + RIDGE * np.eye(
+            len(weights)
+        )
         weights = weights + np.linalg.solve(curve, slope)
     return weights
 

@@ -1,7 +1,7 @@
 """Character n-gram models of a language, learned from the lines of a file.
 
 Probabilities are interpolated down to single characters with a Dirichlet prior (MacKay and Bauman Peto 1995).
-Counts are hashed. A line is scored as if it were not part of the model's text: its own n-grams are taken off.
+Counts are hashed. A line of the model's text is scored without its own n-grams.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ ORDER = 5
 PRIOR = 2.0
 """Weight of the shorter n-gram's estimate, in characters."""
 MOST_BITS = 22
-"""Counts of an order are kept in up to 2**22 buckets."""
+"""Maximum bits of a bucket's number: the counts of an order take up to 2**22 buckets."""
 _BORDER = 10
 """A line feed, at both ends of a line."""
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -29,8 +29,8 @@ class LineNgrams:
 
     Args:
         texts: (N,) lines.
-        bits: buckets are numbered by so many bits, the same for all lines that a model meets; None: as many
-            as suit the texts.
+        bits: bits of a bucket's number, equal for all lines that a model scores; None: as many as suit the
+            texts.
     """
 
     def __init__(self, texts: Sequence[str], bits: int | None = None) -> None:
@@ -39,17 +39,17 @@ class LineNgrams:
         self.lengths: Ints = np.array([len(text) + 1 for text in texts], dtype=np.int64)
         self.ends: Ints = np.cumsum(self.lengths)
         self.line: Ints = np.repeat(np.arange(len(texts)), self.lengths)
-        known = points[1:]
-        self.bits = min(MOST_BITS, 2 + len(known).bit_length()) if bits is None else bits
-        key = np.zeros(len(known), dtype=np.uint64)
+        characters = points[1:]
+        self.bits = min(MOST_BITS, 2 + len(characters).bit_length()) if bits is None else bits
+        key = np.zeros(len(characters), dtype=np.uint64)
         self.keys: list[NDArray[np.int32]] = [_bucket(key, self.bits)]
         for back in range(ORDER):
             # The characters before a line are the border, so that no n-gram crosses two lines.
-            earlier = np.full(len(known), _BORDER, dtype=np.uint64)
+            earlier = np.full(len(characters), _BORDER, dtype=np.uint64)
             earlier[back + 1 :] = points[1 : max(1, len(points) - back - 1)]
-            place = np.arange(len(known)) - np.repeat(np.append(0, self.ends[:-1]), self.lengths)
+            place = np.arange(len(characters)) - np.repeat(np.append(0, self.ends[:-1]), self.lengths)
             earlier[place <= back] = _BORDER
-            self.keys.append(_bucket(_mix(key, known), self.bits))
+            self.keys.append(_bucket(_mix(key, characters), self.bits))
             key = _mix(key, earlier)
             self.keys.append(_bucket(key, self.bits))
         self.keys.pop()
@@ -60,8 +60,8 @@ class LineNgrams:
     def means(self, values: Floats) -> Floats:
         """Return the mean of the characters' values of each line, (N,)."""
         sums = np.concatenate([[0.0], np.cumsum(values)])
-        found: Floats = (sums[self.ends] - np.concatenate([[0.0], sums[self.ends[:-1]]])) / self.lengths
-        return found
+        means: Floats = (sums[self.ends] - np.concatenate([[0.0], sums[self.ends[:-1]]])) / self.lengths
+        return means
 
 
 class CharacterModel:
@@ -69,13 +69,13 @@ class CharacterModel:
 
     Args:
         lines: the text to learn from.
-        rows: of these only, (N,).
+        rows: True for the lines to learn from, (N,); None: all.
     """
 
     def __init__(self, lines: LineNgrams, rows: Rows | None = None) -> None:
-        wanted = slice(None) if rows is None else rows[lines.line]
+        positions = slice(None) if rows is None else rows[lines.line]
         size = 1 << lines.bits
-        self._counts = [np.bincount(keys[wanted], minlength=size).astype(np.int32) for keys in lines.keys]
+        self._counts = [np.bincount(keys[positions], minlength=size).astype(np.int32) for keys in lines.keys]
         self._kinds = int(np.count_nonzero(self._counts[1])) + 1
 
     def score(self, lines: LineNgrams, own: Rows | None = None) -> Floats:
@@ -95,13 +95,11 @@ class CharacterModel:
 
 
 def _mix(key: NDArray[np.uint64], points: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    with np.errstate(over="ignore"):
-        found: NDArray[np.uint64] = (key ^ (points + np.uint64(1))) * _MULTIPLIER
-        found ^= found >> np.uint64(29)
-        return found
+    mixed: NDArray[np.uint64] = (key ^ (points + np.uint64(1))) * _MULTIPLIER
+    mixed ^= mixed >> np.uint64(29)
+    return mixed
 
 
 def _bucket(key: NDArray[np.uint64], bits: int) -> NDArray[np.int32]:
-    with np.errstate(over="ignore"):
-        found: NDArray[np.int32] = ((key * _MULTIPLIER) >> np.uint64(64 - bits)).astype(np.int32)
-        return found
+    buckets: NDArray[np.int32] = ((key * _MULTIPLIER) >> np.uint64(64 - bits)).astype(np.int32)
+    return buckets

@@ -1,4 +1,4 @@
-"""The verdicts of ``judge`` on a sample of a corpus, for a warning before training."""
+"""Verdicts on a sample of a corpus, for a warning before training."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from itertools import islice
 from multihead.data.cleaning.verdicts import EXPLANATION, REASONS, Reason, judge
 
 BLOCKS, BLOCK = 30, 64
-"""Consecutive pairs of a block, because a shift shows only there, and blocks of a sample."""
+"""Blocks of a sample, and consecutive pairs of a block, which reveal a shift."""
 WARNED: dict[Reason, float] = {
     "swapped": 0.01,
     "script": 0.01,
@@ -16,34 +16,29 @@ WARNED: dict[Reason, float] = {
     "misaligned": 0.01,
     "unlikely": 0.05,
 }
-"""Share of the sample from which on there is a warning, by reason."""
+"""Minimum share of the sample for a warning, by reason."""
 NOTHING_IN_COMMON = (
     "the words of the source tell nothing of those of the target; does each line belong to its counterpart?"
 )
 
 
 def doubts(pairs: Iterator[tuple[str, str]], total: int) -> list[str]:
-    """Return a line for each reason to doubt the pairs, by a sample of them.
-
-    Args:
-        pairs: the pairs, in the order of the files.
-        total: how many there are.
-    """
+    """Return a line for each reason to doubt the ``total`` pairs, judged by a sample."""
     sample = list(_blocks(pairs, total))
     judgement = judge(sample)
     counts = Counter(judgement.reasons.tolist())
     shares = {reason: counts[REASONS.index(reason)] / max(1, len(sample)) for reason in WARNED}
-    found = [
+    messages = [
         f"about {100 * share:.0f} % of {len(sample):,} sampled pairs are {reason}: {EXPLANATION[reason]};"
         " `multihead clean` lists them"
         for reason, share in shares.items()
         if share >= WARNED[reason]
     ]
-    return [*found, *([NOTHING_IN_COMMON] if judgement.unrelated else [])]
+    return [*messages, *([NOTHING_IN_COMMON] if judgement.unrelated else [])]
 
 
 def _blocks(pairs: Iterator[tuple[str, str]], total: int) -> Iterator[tuple[str, str]]:
-    """Yield all pairs of a small corpus; of others, blocks that are evenly spaced."""
+    """Yield all pairs of a small corpus, or evenly spaced blocks of a larger one."""
     if total <= BLOCKS * BLOCK:
         yield from pairs
         return

@@ -1,21 +1,21 @@
-"""Passages in which every line is paired with the next or the last one's translation."""
+"""Detects passages in which every line is paired with the next or the previous line's translation."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 SWITCH = 7.0
-"""Cost of a passage's beginning, and of its end: a shift begins at one line in a thousand."""
+"""Cost of starting and of ending a passage: a shift begins at one line in a thousand."""
 MOST_ODDS = 6.0
-"""The evidence of a line is limited to this, so that no single one makes a passage."""
+"""Cap on the evidence of a line, so that no single line makes a passage."""
 
 Floats = NDArray[np.float64]
 
 
 def line_shifts(direct: Floats, later: Floats, earlier: Floats) -> NDArray[np.int64]:
-    """Return by how many lines the targets are shifted at each line: 0, 1 or -1, (N,).
+    """Return the shift of the targets at each line: 0, 1 or -1, (N,).
 
     The most probable path of three states (Viterbi), given the log-odds that each source belongs to its own,
-    to the next and to the last line's target.
+    to the next and to the previous line's target.
     """
     odds = np.clip(np.stack([direct, later, earlier], axis=1), -MOST_ODDS, MOST_ODDS)
     cost = SWITCH * (1 - np.eye(3))

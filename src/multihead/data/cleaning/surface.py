@@ -1,4 +1,4 @@
-"""Checks that read a pair alone: noise, numbers, placeholders; and near-duplicates."""
+"""Checks of single pairs: noise, numbers, placeholders; and near-duplicates."""
 
 import unicodedata
 from collections import Counter
@@ -11,30 +11,30 @@ from multihead.text.placeholder_patterns import Kind, find
 
 PLACEHOLDERS: Collection[Kind] = ("icu", "variable", "printf", "tag", "url", "email")
 REPEATED_WORDS, REPEATED_SHARE = 5, 0.5
-"""A line is repetitive from so many words on, if one word makes up more than this share of them."""
+"""A line of at least this many words is repetitive if one word makes up more than this share."""
 SYMBOLS = 64
-"""Up to so many different words, a side is of symbols, which may well repeat."""
+"""Maximum number of distinct words of a side of symbols, which may well repeat."""
 AGREED = 0.98
-"""Share of the pairs that must agree before a difference is held against one."""
+"""Share of the pairs that must agree for a difference to count."""
 LEAST_PAIRS = 100
-"""Pairs in which there is something to compare, for the same purpose."""
+"""Minimum number of comparable pairs for a difference to count."""
 CONTRAST = 8
-"""Letters of one side from which on the other needs some."""
+"""Letters of one side above which the other side needs some."""
 
 Rows = NDArray[np.bool_]
 
 
 def noisy(pairs: Sequence[tuple[str, str]]) -> Rows:
-    """Return which pairs have a side without letters, or one that repeats a word, and the other is ordinary.
+    """Return which pairs have an ordinary side and one without letters or with a repeated word, (N,).
 
-    A property that many pairs of the corpus have is no noise.
+    A property that many pairs of the corpus share is not noise.
     """
     if not pairs:
         return np.zeros(0, dtype=bool)
-    repeated = _repeat([one for one, _ in pairs]) != _repeat([other for _, other in pairs])
+    repeated = _repeat([source for source, _ in pairs]) != _repeat([target for _, target in pairs])
     marks = np.stack([[_letterless(*pair) for pair in pairs], repeated], axis=1)
-    found: Rows = (marks & (marks.mean(axis=0) <= 1 - AGREED)).any(axis=1)
-    return found
+    noise: Rows = (marks & (marks.mean(axis=0) <= 1 - AGREED)).any(axis=1)
+    return noise
 
 
 def _letterless(source: str, target: str) -> bool:
@@ -43,31 +43,29 @@ def _letterless(source: str, target: str) -> bool:
 
 
 def _repeat(texts: Sequence[str]) -> Rows:
-    """Return which lines of one side repeat a word, (N,); none where all lines are of a few symbols."""
+    """Return which lines of one side repeat a word, (N,); none if all lines consist of a few symbols."""
     lines = [text.casefold().split() for text in texts]
     symbols = len({word for words in lines for word in words}) <= SYMBOLS
-    return np.array([not symbols and _repeats(words) for words in lines], dtype=bool)
+    repeats = [
+        len(words) >= REPEATED_WORDS and max(Counter(words).values()) > REPEATED_SHARE * len(words)
+        for words in lines
+    ]
+    return np.array(repeats, dtype=bool) & (not symbols)
 
 
-def _repeats(words: Sequence[str]) -> bool:
-    if len(words) < REPEATED_WORDS:
-        return False
-    return Counter(words).most_common(1)[0][1] > REPEATED_SHARE * len(words)
-
-
-def differing(found: Sequence[tuple[Collection[str], Collection[str]]], *, either: bool) -> Rows:
-    """Return which pairs differ in what was found in them, (N,); none where the corpus as a whole differs.
+def differing(items: Sequence[tuple[Collection[str], Collection[str]]], *, either: bool) -> Rows:
+    """Return which pairs differ in their items, (N,); none if the corpus as a whole differs.
 
     Args:
-        found: of each pair, what was found in source and target.
+        items: the items, such as numbers, of each source and target.
         either: compare pairs in which only one side has something, too.
     """
-    counts = [(Counter(one), Counter(other)) for one, other in found]
+    counts = [(Counter(source), Counter(target)) for source, target in items]
     compared = np.array([bool(a or b) if either else bool(a and b) for a, b in counts], dtype=bool)
     equal = np.array([a == b for a, b in counts], dtype=bool)
     differ: Rows = compared & ~equal
     if compared.sum() < LEAST_PAIRS or differ.sum() > (1 - AGREED) * compared.sum():
-        return np.zeros(len(found), dtype=bool)
+        return np.zeros(len(items), dtype=bool)
     return differ
 
 

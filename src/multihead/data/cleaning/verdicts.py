@@ -1,6 +1,6 @@
-"""A reason to drop each pair that does not fit its corpus, with the evidence as numbers.
+"""Reasons to drop pairs that do not fit their corpus, with the evidence as numbers.
 
-Everything is learned from the corpus itself; no rule knows a language or a corpus by name.
+Everything is learned from the corpus itself; no rule is specific to a language or a corpus.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,24 +45,24 @@ EXPLANATION: Mapping[Reason, str] = {
 CHUNK = 200_000
 """Consecutive pairs that are judged together; a longer corpus is judged in parts."""
 FEWEST = 200
-"""Pairs from which on a corpus can judge itself; smaller ones get the checks of single pairs."""
+"""Minimum size of a corpus that can judge itself; smaller ones get the checks of single pairs."""
 DOUBTFUL = -1.4
 """Log-odds below which a pair is dropped."""
 STRANGE, DISTRUST = 2.0, 0.3
-"""Each spread by which a line is less probable than usual, beyond so many, lowers the log-odds by this."""
+"""Beyond STRANGE spreads below the usual probability, each further spread lowers the log-odds by DISTRUST."""
 FOREIGN = 6.0
-"""Spreads from which on such a pair is dropped for its language rather than its words."""
+"""Spreads above which such a pair is dropped for its language rather than its words."""
 MOST_DOUBTFUL = 0.2
-"""Share of doubtful pairs from which on the corpus is too small or too free for its words to judge it."""
+"""Share of doubtful pairs above which the corpus is too small or too free to be judged by its words."""
 UNRELATED, ENOUGH = 0.6, 500
-"""Separation of true pairs from random ones below which the sides seem unrelated, given so many pairs. It was
+"""Separation of true from random pairs below which the sides seem unrelated, given ENOUGH pairs. It was
 0.70 for sentences and two labels, 0.87 to 1.00 for other corpora, at most 0.59 for shuffled lines."""
 CROSSED = 2.0
-"""Nats by which a pair must be more probable with its sides exchanged."""
+"""Nats that a pair must gain when its sides are exchanged."""
 APART = 0.5
-"""Nats a character that a line loses, at the median, in the other side's language; else they are the same."""
+"""Nats per character that the median line loses in the other side's language, if the two differ."""
 CROSSED_EACH = 0.05
-"""Nats a character by which each side must be."""
+"""Nats per character that each side must gain by the exchange."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,10 @@ class Judgement:
     Attributes:
         reasons: a number into ``REASONS``, -1 to keep, (N,).
         odds: log-odds that the two sides belong together, (N,).
-        twins: the number, from 0, of the earlier pair that a duplicate repeats; its own otherwise, (N,).
-        moved: by how many lines the targets are shifted, (N,).
-        separation: how well its words tell a pair from a random one, see ``lexical.Evidence``; the least of
-            all parts. None: there are too few pairs.
+        twins: the number, from 0, of the earlier pair that a duplicate repeats, else its own number, (N,).
+        moved: number of lines the targets are shifted by, (N,).
+        separation: how well words separate pairs from random ones, see ``lexical.Evidence``; the minimum over
+            all parts. None: too few pairs.
     """
 
     reasons: NDArray[np.int8]
@@ -110,8 +110,8 @@ def judge(pairs: Sequence[tuple[str, str]], *, progress: OnProgress | None = Non
         if twin in seen:
             reasons[number] = REASONS.index("duplicate")
         seen.add(twin)
-    known = [one for one in separations if one is not None]
-    return Judgement(reasons, odds, twins, moved, min(known, default=None))
+    separation = min((value for value in separations if value is not None), default=None)
+    return Judgement(reasons, odds, twins, moved, separation)
 
 
 def _judge(
@@ -133,38 +133,38 @@ def _judge(
     mark("noise", surface.noisy(whole), full)
     if len(full) >= FEWEST:
         sources, targets = ([" ".join(pair[side].split()) for pair in whole] for side in (0, 1))
-        found = languages(sources, targets)
+        verdicts = languages(sources, targets)
         proof = lexical.evidence(sources, targets)
         odds[full], moved[full] = proof.direct, proof.moved
         separation = proof.separation if len(full) >= ENOUGH else None
         written = np.array([all(any(map(str.isalpha, text)) for text in pair) for pair in whole])
-        for reason, rows in _by_models(found, proof, written):
+        for reason, rows in _by_models(verdicts, proof, written):
             mark(reason, rows, full)
     for kind, spans, either in (
         ("numbers", surface.numbers, False),
         ("placeholders", surface.placeholders, True),
     ):
         left = np.flatnonzero(reasons < 0)
-        each = [(spans(pairs[number][0]), spans(pairs[number][1])) for number in left.tolist()]
-        mark(kind, surface.differing(each, either=either), left)  # type: ignore[arg-type]
+        items = [(spans(pairs[number][0]), spans(pairs[number][1])) for number in left.tolist()]
+        mark(kind, surface.differing(items, either=either), left)  # type: ignore[arg-type]
     return reasons, odds, moved, separation
 
 
 def _by_models(
-    found: LanguageVerdicts, proof: Evidence, written: NDArray[np.bool_]
+    verdicts: LanguageVerdicts, proof: Evidence, written: NDArray[np.bool_]
 ) -> Iterator[tuple[Reason, NDArray[np.bool_]]]:
-    """Yield the verdicts of the models, the first that holds first; ``written``: both sides have letters."""
-    each = (found.foreign[0] > CROSSED_EACH) & (found.foreign[1] > CROSSED_EACH)
-    two_languages = all(np.median(foreign) < -APART for foreign in found.foreign)
-    yield "swapped", written & each & (found.crossed > CROSSED) & two_languages
-    yield "script", ~(found.scripts[0] & found.scripts[1])
-    most = np.maximum(*found.surprise)
+    """Yield the models' verdicts in order of precedence; ``written``: both sides have letters."""
+    both_foreign = (verdicts.foreign[0] > CROSSED_EACH) & (verdicts.foreign[1] > CROSSED_EACH)
+    two_languages = all(np.median(foreign) < -APART for foreign in verdicts.foreign)
+    yield "swapped", written & both_foreign & (verdicts.crossed > CROSSED) & two_languages
+    yield "script", ~(verdicts.scripts[0] & verdicts.scripts[1])
+    most = np.maximum(*verdicts.surprise)
     doubtful = proof.direct - DISTRUST * np.maximum(0.0, most - STRANGE) < DOUBTFUL
     moved = proof.moved != 0
     if np.mean(doubtful & ~moved) > MOST_DOUBTFUL:
         return
-    strange = [doubtful & (surprise > FOREIGN) for surprise in found.surprise]
-    words = [rows & wordlike for rows, wordlike in zip(strange, found.wordlike, strict=True)]
+    strange = [doubtful & (surprise > FOREIGN) for surprise in verdicts.surprise]
+    words = [rows & wordlike for rows, wordlike in zip(strange, verdicts.wordlike, strict=True)]
     yield "language", words[0] | words[1]
     yield "noise", strange[0] | strange[1]
     yield "misaligned", moved

@@ -1,8 +1,7 @@
-"""Documents, by way of the optional library multihead-documents (``packages/documents``).
+"""Gateway to the optional library multihead-documents (``packages/documents``); nothing else imports it.
 
-This is the gateway: no other room imports the library. ``library`` and ``bilingual`` are its functions, whose
-errors are ``UserError``; modules about documents import them at the top, and are imported by
-:func:`about_documents`, so that lines of text need no library.
+``library`` and ``bilingual`` hold its functions, with errors as ``UserError``. Modules about documents import
+them at the top, and are themselves imported by :func:`about_documents`, so that plain text needs no library.
 """
 
 import importlib
@@ -21,25 +20,13 @@ def is_installed() -> bool:
 
 
 def not_installed(place: str) -> UserError:
-    """Return the error for a document without the library.
-
-    Args:
-        place: the document, or what was asked for.
-    """
+    """Return the error for a document or an option without the library."""
     remedy = "pip install 'multihead[documents]', or pip install ./packages/documents in a checkout."
     return UserError("multihead-documents is not installed", place=place, remedy=remedy)
 
 
 def about_documents(module: str, place: Path | str) -> Any:
-    """Import a module about documents.
-
-    Args:
-        module: its name.
-        place: the document at hand.
-
-    Raises:
-        UserError: the library is not installed.
-    """
+    """Import a module about documents; raise ``UserError`` if the library is not installed."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -53,12 +53,12 @@ __all__ = [
 ]
 
 TABLES = frozenset(ending for ending, format in BY_ENDING.items() if format.is_table)
-"""Extensions of tables, of which the columns with text have to be named."""
+"""Extensions of tables, whose text columns must be named."""
 
 
 @contextmanager
 def user_errors() -> Iterator[None]:
-    """Raise the errors of the library as ``UserError``, with a guess at the encoding of a text."""
+    """Raise the library's errors as ``UserError``, with a guess at an undecodable text's encoding."""
     try:
         yield
     except DocumentError as error:
@@ -81,7 +81,7 @@ def html_fragment(text: str) -> Document:
 
 
 def to_translate(source: Markup) -> markup.Markup:
-    """Return the text of a segment, for a translator."""
+    """Return a segment's markup for a translator."""
     return markup.Markup.of(
         *(
             piece if isinstance(piece, str) else markup.Tag(piece.id, piece.kind, piece.text)
@@ -91,7 +91,7 @@ def to_translate(source: Markup) -> markup.Markup:
 
 
 def to_document(translation: markup.Markup) -> Markup:
-    """Return a translation for its document, which knows its tags by id and kind."""
+    """Return a translation's markup for its document, which identifies tags by id and kind."""
     return Markup.of(
         *(piece if isinstance(piece, str) else Tag(piece.id, piece.kind) for piece in translation.pieces)
     )

@@ -58,8 +58,8 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
     except OSError as error:
         raise UserError(f"cannot be read ({error.strerror or error})", place=str(path)) from None
     if len(values) != expected:
-        found = f"{len(values):,}" if len(values) < expected else "more"
-        fact = f"the header declares {expected:,} values ({_sizes(shape)}), but there are {found}"
+        size = f"{len(values):,}" if len(values) < expected else "more"
+        fact = f"the header declares {expected:,} values ({_sizes(shape)}), but there are {size}"
         raise UserError(fact, place=str(path), remedy="Download it again.")
     if not expected:
         raise UserError("the header declares no values", place=str(path), remedy="Download it again.")

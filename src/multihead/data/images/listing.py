@@ -62,9 +62,9 @@ class ArrayListing:
 
     def digest(self) -> str:
         """See ``Listing``."""
-        found = hashlib.sha256(repr((self.pixels.shape, list(self.labels))).encode())
-        found.update(np.ascontiguousarray(self.pixels).data)
-        return found.hexdigest()
+        hasher = hashlib.sha256(repr((self.pixels.shape, list(self.labels))).encode())
+        hasher.update(np.ascontiguousarray(self.pixels).data)
+        return hasher.hexdigest()
 
 
 class FileListing:
@@ -91,11 +91,11 @@ class FileListing:
 
     def digest(self) -> str:
         """See ``Listing``."""
-        found = hashlib.sha256(repr(list(self.labels)).encode())
+        hasher = hashlib.sha256(repr(list(self.labels)).encode())
         for path in self.paths:
             with path.open("rb") as file:
-                found.update(hashlib.file_digest(file, "sha256").digest())
-        return found.hexdigest()
+                hasher.update(hashlib.file_digest(file, "sha256").digest())
+        return hasher.hexdigest()
 
 
 def list_images(names: Sequence[str], folder: Path, key: str) -> Listing:
@@ -142,9 +142,9 @@ def _from_idx(pictures: Path, labels: Path) -> ArrayListing:
 def _from_folder(folder: Path) -> FileListing:
     classes = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
     pairs = [
-        (path, each.name)
-        for each in classes
-        for path in sorted(each.rglob("*"))
+        (path, subfolder.name)
+        for subfolder in classes
+        for path in sorted(subfolder.rglob("*"))
         if path.suffix.lower() in SUFFIXES and path.is_file()
     ]
     if not pairs:

@@ -1,6 +1,6 @@
 """Random numbers for augmenting an image, a function of (seed, epoch, index).
 
-A resumed training therefore augments the same images in the same way, whatever the other images of a batch.
+So a resumed training augments an image in the same way, independent of the other images of a batch.
 """
 
 from collections.abc import Sequence
@@ -58,7 +58,7 @@ def beta(u_BN: Uniforms, alpha: float) -> NDArray[np.float64]:
     first, second = powers[:, 0::2], powers[:, 1::2]
     total = first + second
     fits = (total <= 1) & (total > 0)
-    chosen = fits.argmax(axis=1)
+    columns = fits.argmax(axis=1)
     rows = np.arange(len(u_BN))
-    share = first[rows, chosen] / np.where(total[rows, chosen] > 0, total[rows, chosen], 1)
+    share = first[rows, columns] / np.where(total[rows, columns] > 0, total[rows, columns], 1)
     return np.where(fits.any(axis=1), share, 0.5)
