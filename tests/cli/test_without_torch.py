@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import multihead
+import multihead_documents
 from multihead.cli import commands, main
 from multihead.engines.native import positions
 from multihead.errors import UserError
@@ -51,6 +52,9 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
             unwanted = path.name.lower().startswith(TRAIN) or path.suffix == ".pth"
             if not unwanted and not (folder / path.name).exists():
                 (folder / path.name).symlink_to(path)
+    documents = Path(multihead_documents.__file__).parent
+    if not (folder / documents.name).exists():  # installed editably
+        (folder / documents.name).symlink_to(documents)
     return folder
 
 
