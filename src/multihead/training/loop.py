@@ -19,16 +19,16 @@ from multihead.data.stream import Stream, StreamPosition
 from multihead.recipe.settings import FirstStage
 from multihead.system import hardware, parallel
 from multihead.training import optimizers
+from multihead.training.averaging import Weights
 from multihead.training.checkpoints import ScheduledCheckpoints
 from multihead.training.distributed.data_parallel import make_state, make_updater_of
 from multihead.training.distributed.same_weights import refuse_other_weights
 from multihead.training.distributed.shards import Shards
 from multihead.training.ending import Ending, TimeLimit
 from multihead.training.extension import reopen
-from multihead.training.final import FinalSelection
 from multihead.training.interrupt import Abandoned, Interrupt, interruptible
 from multihead.training.metrics import IntervalMetrics
-from multihead.training.model_selection import Weights
+from multihead.training.model_selection import FinalSelection
 from multihead.training.outcome import Observer, Outcome, Validation
 from multihead.training.plan import TrainingPlan
 from multihead.training.prefetch import prefetch
