@@ -175,15 +175,22 @@ def vocab_size(corpus: CorpusProfile, side: int, kind: str, wished: int) -> Deci
             fixed + all_characters,
             f"room for {all_characters:,} different characters, and bytes for others",
         )
-    # Every word can become a piece; half of them are counted on, for some are held out, and where all words
-    # are pieces nothing is learned from their parts. Scripts of many characters get room for words too.
-    letters = fixed + characters
-    room = min(max(wished - letters, wished // 2), parts // 2)
+    subwords = subword_vocab_size(kind, characters, parts, wished)
     # Which characters are rare depends on what is held out, so there is room for all of them.
     return Decision(
-        max(letters + room, fixed + all_characters),
+        max(subwords, fixed + all_characters),
         f"{characters:,} characters, and {parts:,} different words to make pieces of",
     )
+
+
+def subword_vocab_size(kind: str, characters: int, words: int, wished: int) -> int:
+    """Return a vocabulary size that covers every frequent character and that the corpus can fill.
+
+    Every word can become a piece; half of them are counted on, for some are held out, and if all words are
+    pieces, nothing is learned from their parts. Scripts of many characters get room for words too.
+    """
+    letters = (CONTROL if kind == "wordpiece" else CONTROL_AND_BYTES) + characters
+    return letters + min(max(wished - letters, wished // 2), words // 2)
 
 
 def decide_dropout(kinds: tuple[str, str], suited: float) -> Decision[float]:
