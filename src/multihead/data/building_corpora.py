@@ -10,29 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multihead.data import vocabularies
-from multihead.data.building import (
-    TRAIN_STORE,
-    VALID_PAIRS,
-    VALID_STORE,
-    Numbered,
-    Pair,
-    check_left,
-    count_validation_pairs,
-    marked_pairs,
-    store_pairs,
-    to_lines,
-    with_progress,
-)
-from multihead.data.cleaning.sample import doubts
+from multihead.data.building import Pair, store_corpus, with_progress
 from multihead.data.corpora import Corpus
 from multihead.data.hashes import as_hashes, save_training_sources, sentence_hash
 from multihead.data.held_out import Sides, held_out
 from multihead.data.pairs import read_pairs
-from multihead.data.selection import DROPPED, TRAIN, VALID, Selection, select
+from multihead.data.selection import DROPPED, TRAIN, Selection, select
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings, TokenizerSettings
 from multihead.system.progress import OnProgress
-from multihead.text.cleaning import CleaningReport
 from multihead.text.symbols import SymbolKind, kind
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
@@ -67,7 +53,15 @@ def build(
     for number, (corpus, files, selection) in enumerate(zip(found, read, chosen, strict=True)):
         place = folder / CORPUS.format(number)
         try:
-            parts.append(_encode(place, corpus, files, selection, tokenizer, hashes, progress))
+            place.mkdir()
+            longest = max(1, files.max_length - 1 - len(corpus.tags))  # the tags stand before the source
+            sides = 2 if corpus.both_directions else 1
+
+            def on_trained(pair: Pair, sides: int = sides) -> None:
+                hashes.extend(map(sentence_hash, pair[:sides]))
+
+            tokenizers = tokenizer, tokenizer
+            parts.append(store_corpus(place, files, selection, tokenizers, longest, on_trained, progress))
         except UserError as error:
             raise UserError(error.fact, place=f"corpus {corpus.name}", remedy=error.remedy) from None
     save_training_sources(folder, as_hashes(hashes))
@@ -152,54 +146,3 @@ def balance_languages(texts: Sequence[Sequence[str]], most: int) -> Iterator[str
         else:
             places = np.linspace(0, len(each) - 1, share).round().astype(int).tolist()
             yield from (each[place] for place in places)
-
-
-# --- stores -------------------------------------------------------------------------------------------
-
-
-def _encode(
-    folder: Path,
-    corpus: Corpus,
-    files: DataSettings,
-    chosen: Selection,
-    tokenizer: Tokenizer,
-    hashes: "array[int]",
-    progress: OnProgress,
-) -> dict[str, Any]:
-    """Write the stores of a corpus; return its JSON summary, as ``building.build`` does."""
-    folder.mkdir()
-    tokenizers = tokenizer, tokenizer
-
-    def part(pairs: Iterator[Pair], role: int) -> Iterator[Numbered]:
-        return compress(enumerate(pairs, start=1), chosen.mask(role))
-
-    plain = compress(read_pairs(files, files.source, files.target), chosen.mask(TRAIN))
-    found = doubts(plain, chosen.count(TRAIN))
-    texts, marked = marked_pairs(files, tokenizers)
-    encoding = with_progress(part(texts, TRAIN), "encoding", chosen.count(TRAIN), progress)
-    longest = max(1, files.max_length - 1 - len(corpus.tags))  # the tags stand before the source
-    trained = 0
-    kept = store_pairs(
-        folder / TRAIN_STORE, encoding, tokenizers, longest, chosen.report, files.processes, marked=marked
-    )
-    for pair in kept:
-        trained += 1
-        hashes.extend(map(sentence_hash, pair if corpus.both_directions else pair[:1]))
-    check_left(trained, "training", chosen.report)
-    report = CleaningReport() if files.valid_source else chosen.report
-    valid = (
-        count_validation_pairs(read_pairs(files, files.valid_source, files.valid_target), report)
-        if files.valid_source
-        else part(read_pairs(files, files.source, files.target), VALID)
-    )
-    pairs = list(store_pairs(folder / VALID_STORE, valid, tokenizers, longest, report))
-    check_left(len(pairs), "validation", report)
-    (folder / VALID_PAIRS).write_text(to_lines(pairs), encoding="utf-8")
-    return {
-        "train": trained,
-        "valid": len(pairs),
-        "shared": chosen.shared,
-        "doubts": found,
-        "cleaning": chosen.report.to_dict(),
-        "valid_cleaning": report.to_dict() if files.valid_source else None,
-    }

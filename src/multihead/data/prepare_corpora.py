@@ -13,6 +13,7 @@ from multihead.data import corpora as naming
 from multihead.data import prepare as single
 from multihead.data import store, vocabularies
 from multihead.data.build_cache import cached_build
+from multihead.data.building import no_progress
 from multihead.data.building_corpora import CORPUS, build
 from multihead.data.corpora import Corpus
 from multihead.data.directions import Directed
@@ -118,7 +119,7 @@ def prepare_corpora(
             cache_root(data.cache),
             inputs,
             summary_file=single.SUMMARY,
-            build=lambda folder: build(folder, found, read, settings, given, progress or _silent),
+            build=lambda folder: build(folder, found, read, settings, given, progress or no_progress),
             load=opened,
         )
 
@@ -202,7 +203,3 @@ def in_direction(prepared: PreparedCorpus, tags: Sequence[str], *, backwards: bo
         valid_pairs=pairs if backwards else prepared.valid_pairs,
         source_tokenizer=tagged,
     )
-
-
-def _silent(stage: str, done: int, total: int | None) -> None:
-    """Ignore progress."""
