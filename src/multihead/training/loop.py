@@ -27,12 +27,11 @@ from multihead.training.distributed.shards import Shards
 from multihead.training.ending import Ending, TimeLimit
 from multihead.training.extension import reopen
 from multihead.training.interrupt import Abandoned, Interrupt, interruptible
-from multihead.training.metrics import IntervalMetrics
 from multihead.training.model_selection import FinalSelection
 from multihead.training.outcome import Observer, Outcome, Validation
 from multihead.training.plan import TrainingPlan
 from multihead.training.prefetch import prefetch
-from multihead.training.progress import TrainingProgress
+from multihead.training.progress import IntervalMetrics, TrainingProgress
 from multihead.training.recovery import Recovery
 from multihead.training.schedules import staged_rate
 from multihead.training.unsaved_state import Unsaved

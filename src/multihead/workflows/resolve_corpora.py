@@ -12,7 +12,7 @@ from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.system.addresses import absolute
 from multihead.tasks.translation.suggest import measure_corpus, suggest_settings
-from multihead.tasks.translation.suggest.extended import own_defaults, sized_as
+from multihead.tasks.translation.suggest.sizes import own_defaults, sized_as
 from multihead.tasks.translation.without_effect import refuse_keys, refuse_without_effect
 from multihead.text.corpus import check_sides
 from multihead.text.symbols import ALL_STANDARD, STANDARD

@@ -17,9 +17,8 @@ from multihead.tasks.translation.suggest import (
     suggest,
     within_time,
 )
-from multihead.tasks.translation.suggest.extended import own_defaults, sized_as
 from multihead.tasks.translation.suggest.profile import CorpusProfile
-from multihead.tasks.translation.suggest.sizes import tokens
+from multihead.tasks.translation.suggest.sizes import own_defaults, sized_as, tokens
 from multihead.text.bpe_dropout import supports_dropout
 from multihead.text.symbols import ALL_STANDARD, STANDARD
 from multihead.workflows.update_speed import tokens_per_second

@@ -9,6 +9,8 @@ Up to 80,000 pairs Muon gave better models than Adam; for the next size its firs
 from dataclasses import dataclass
 from typing import Literal
 
+from multihead.recipe import Recipe, model_kinds
+from multihead.recipe.settings import Settings
 from multihead.tasks.translation.suggest.decision import Decision
 from multihead.tasks.translation.suggest.profile import CorpusProfile, SideProfile
 
@@ -134,3 +136,30 @@ def learning_rate(row: Size, optimizer: str, kind: str) -> float:
     """Return the peak learning rate of a cosine schedule for a kind of model."""
     rate = row.learning_rate * (MUON_RATE_FACTOR if optimizer == "muon" else 1)
     return rate * (1 if kind == "transformer" else OTHER_MODELS_RATE_FACTOR)
+
+
+# --- models of one's own: sized as the built-in model whose settings they are or extend -----------------
+
+
+def sized_as(recipe: Recipe[Settings]) -> str:
+    """Return the kind of model whose sizes suit a recipe's model: that of the settings that it shares."""
+    base = _base(recipe)
+    return base.__module__.rpartition(".")[2] if base else recipe.kind
+
+
+def own_defaults(recipe: Recipe[Settings]) -> set[str]:
+    """Return the settings, by dotted key, to which a model of one's own gives other defaults."""
+    base = _base(recipe)
+    if base is None:
+        return set()
+    return {
+        f"model.{key}"
+        for key, field in base.model_fields.items()
+        if type(recipe.model).model_fields[key].default != field.default
+    }
+
+
+def _base(recipe: Recipe[Settings]) -> type[Settings] | None:
+    """Return the settings of a built-in model among those that the recipe's model inherits."""
+    prefix = f"{model_kinds.GROUP}."
+    return next((one for one in type(recipe.model).__mro__ if one.__module__.startswith(prefix)), None)
