@@ -86,12 +86,12 @@ def added_kinds(data: DataSettings) -> list[Added]:
         UserError: a folder that ``multihead synthesise`` did not complete; standard input.
     """
     folder = Path(data.dir)
-    found = []
+    kinds = []
     if data.synthetic:
         sides = [synthetic_files(folder / name) for name in data.synthetic]
         sources, targets = ([str(side[n]) for side in sides] for n in (0, 1))
         files = _files(data, sources, targets).model_copy(update={"format": "lines", "encoding": "utf-8"})
-        found.append(Added("back-translated", files, BACK_TRANSLATED, data.synthetic_weight))
+        kinds.append(Added("back-translated", files, BACK_TRANSLATED, data.synthetic_weight))
     for kind, names, tag, weight in (
         ("copied", data.copied, COPIED, data.copied_weight),
         ("corrections", data.corrections, "", data.corrections_weight),
@@ -102,10 +102,10 @@ def added_kinds(data: DataSettings) -> list[Added]:
         if names:
             files = _files(data, [str(folder / name) for name in names], [])
             # Corrections come in a file of their own kind, whatever the corpus is.
-            own = {"format": "auto", "source_field": "", "target_field": ""}
-            files = files.model_copy(update=own) if kind == "corrections" else files
-            found.append(Added("copied" if kind == "copied" else "corrections", files, tag, weight))
-    return found
+            defaults = {"format": "auto", "source_field": "", "target_field": ""}
+            files = files.model_copy(update=defaults) if kind == "corrections" else files
+            kinds.append(Added("copied" if kind == "copied" else "corrections", files, tag, weight))
+    return kinds
 
 
 def added_pairs(data: DataSettings) -> Iterator[Pair]:
@@ -135,14 +135,14 @@ def synthetic_files(folder: Path) -> tuple[Path, Path]:
 
 def _files(data: DataSettings, sources: Sequence[str], targets: Sequence[str]) -> DataSettings:
     none: dict[str, object] = {"synthetic": (), "copied": (), "corrections": (), "tests": {}}
-    own = {
+    paths = {
         "dir": "",
         "source": tuple(sources),
         "target": tuple(targets),
         "valid_source": (),
         "valid_target": (),
     }
-    return data.model_copy(update=none | own)
+    return data.model_copy(update=none | paths)
 
 
 # --- stores -------------------------------------------------------------------------------------------
@@ -188,11 +188,11 @@ def build_added(
     Raises:
         UserError: a kind of which no pair is left.
     """
-    known = {sentence_hash(text) for pair in valid for text in pair}
-    found = []
+    held_out_hashes = {sentence_hash(text) for pair in valid for text in pair}
+    summaries = []
     for one in every:
         report = CleaningReport()
-        keep = _keep(one, known, report)
+        keep = _keep(one, held_out_hashes, report)
         out = _held_out(one, keep)
         numbered = _number(one, keep, out)
         longest = one.files.max_length - 1
@@ -205,8 +205,8 @@ def build_added(
         held_out = [pair for number, pair in enumerate(one.pairs(), start=1) if number in out]
         (folder / f"{one.kind}.jsonl").write_text(to_lines(held_out), encoding="utf-8")
         weight = one.chosen_weight(corpus, train)
-        found.append({"kind": one.kind, "tag": one.tag, "weight": weight, "cleaning": report.to_dict()})
-    return found
+        summaries.append({"kind": one.kind, "tag": one.tag, "weight": weight, "cleaning": report.to_dict()})
+    return summaries
 
 
 def open_added(folder: Path, summary: Sequence[Any], tokenizers: Tokenizers) -> tuple[AddedPairs, ...]:
@@ -251,8 +251,8 @@ def _held_out(one: Added, keep: bytearray) -> frozenset[int]:
     if one.kind != "corrections" or sum(keep) < LEAST_HELD_OUT:
         return frozenset()
     pairs = compress(enumerate(one.pairs(), start=1), keep)
-    chosen = [number for number, (source, _) in pairs if sentence_hash(source) % HELD_OUT_SHARE == 0]
-    return frozenset(chosen[:MOST_HELD_OUT])
+    numbers = [number for number, (source, _) in pairs if sentence_hash(source) % HELD_OUT_SHARE == 0]
+    return frozenset(numbers[:MOST_HELD_OUT])
 
 
 def _number(one: Added, keep: bytearray, out: Collection[int]) -> Iterator[Numbered]:

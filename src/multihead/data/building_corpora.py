@@ -39,18 +39,18 @@ def build(
 ) -> dict[str, Any]:
     """Write prepared corpora into a folder; return their JSON summary. Raises as ``prepare_corpora`` does."""
     tags = [symbol for symbol in settings.symbols if kind(symbol) in (SymbolKind.LANGUAGE, SymbolKind.DOMAIN)]
-    chosen = _select(found, read, tags, progress)
+    selections = _select(found, read, tags, progress)
     progress("training the tokenizer", 0, None)
     if given is None:
         most = 2 * settings.sample_size
-        texts = balance_languages(_by_language(found, read, chosen, most), most)
+        texts = balance_languages(_by_language(found, read, selections, most), most)
         tokenizer = train(texts, settings, read[0].lowercase)
     else:
         tokenizer = given.with_lowercasing() if read[0].lowercase else given
     vocabularies.save((tokenizer, tokenizer), folder)
     hashes = array("Q")
     parts = []
-    for number, (corpus, files, selection) in enumerate(zip(found, read, chosen, strict=True)):
+    for number, (corpus, files, selection) in enumerate(zip(found, read, selections, strict=True)):
         place = folder / CORPUS.format(number)
         try:
             place.mkdir()
@@ -72,20 +72,20 @@ def _select(
     found: Sequence[Corpus], read: Sequence[DataSettings], tags: Sequence[str], progress: OnProgress
 ) -> list[Selection]:
     """Return the roles of all pairs: cleaned by corpus, held out over all of them."""
-    chosen, sides = [], []
+    selections, sides = [], []
     for corpus, files in zip(found, read, strict=True):
         hashed = array("Q"), array("Q")
         pairs = _hash(_without_tags(files, tags), hashed)
         try:
-            chosen.append(select(with_progress(pairs, "reading", None, progress), files, hold_out=False))
+            selections.append(select(with_progress(pairs, "reading", None, progress), files, hold_out=False))
         except UserError as error:
             place = f"corpus {corpus.name}" if error.place == "data" else error.place
             raise UserError(error.fact, place=place, remedy=error.remedy) from None
-        usable = chosen[-1].roles == TRAIN
+        usable = selections[-1].roles == TRAIN
         sides.append(Sides(*(as_hashes(side)[usable] for side in hashed)))
-    own = [bool(files.valid_source) for files in read]
-    split = held_out(sides, own, read[0].valid_fraction, read[0].seed)
-    return [_with_roles(one, roles) for one, roles in zip(chosen, split, strict=True)]
+    has_files = [bool(files.valid_source) for files in read]
+    split = held_out(sides, has_files, read[0].valid_fraction, read[0].seed)
+    return [_with_roles(one, roles) for one, roles in zip(selections, split, strict=True)]
 
 
 def _with_roles(selection: Selection, split: NDArray[np.uint8]) -> Selection:
@@ -125,8 +125,8 @@ def _by_language(
     )
     for corpus, files, selection in zip(found, read, chosen, strict=True):
         languages = corpus.source_language, corpus.target_language
-        kept = compress(read_pairs(files, files.source, files.target), selection.mask(TRAIN))
-        for pair in vocabularies.evenly_spaced(kept, selection.count(TRAIN), share):
+        training_pairs = compress(read_pairs(files, files.source, files.target), selection.mask(TRAIN))
+        for pair in vocabularies.evenly_spaced(training_pairs, selection.count(TRAIN), share):
             for language, text in zip(languages, pair, strict=True):
                 texts.setdefault(language, {})[text] = None
     return [list(each) for each in texts.values()]

@@ -118,14 +118,14 @@ def prepare(
         for one in more:
             check_added(one)
         tokenizer = _with_tags(tokenizer, more)
-        given = vocabularies.from_files(tokenizer, init_tokenizers)
-        given[0] = given[0] and reserve(given[0], [one.tag for one in more if one.tag])
-        inputs = _cache_inputs(files, tokenizer, given, more)
+        tokenizers = vocabularies.from_files(tokenizer, init_tokenizers)
+        tokenizers[0] = tokenizers[0] and reserve(tokenizers[0], [one.tag for one in more if one.tag])
+        inputs = _cache_inputs(files, tokenizer, tokenizers, more)
         return cached_build(
             cache_root(data.cache),
             inputs,
             summary_file=SUMMARY,
-            build=lambda folder: build(folder, files, tokenizer, given, more, progress or no_progress),
+            build=lambda folder: build(folder, files, tokenizer, tokenizers, more, progress or no_progress),
             load=lambda folder, summary, key: open_stores(
                 folder, current(summary, files), key, vocabularies.load(folder)
             ),

@@ -127,8 +127,8 @@ class ScheduledCheckpoints:
         names += [EARLIER] if EARLIER in self.run.checkpoints() else []
         damaged = [name for name in names if not self._is_whole(name, like, progress, buffers)]
         loads = {name: partial(self._load, name) for name in names if name not in damaged}
-        kept: list[Load] = [loads[name] for name in scheduled if name in loads]
-        return CheckpointSelection(loads.get(BEST), kept, loads.get(EARLIER), damaged)
+        loaders: list[Load] = [loads[name] for name in scheduled if name in loads]
+        return CheckpointSelection(loads.get(BEST), loaders, loads.get(EARLIER), damaged)
 
     def _is_whole(
         self, name: str, like: Weights, progress: TrainingProgress, buffers: Collection[str]

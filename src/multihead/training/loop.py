@@ -98,8 +98,8 @@ class Training:
             self.limit.check_first(self._run_validation)
         self.model.train()
         stream = self.plan.stream(self.progress.position)
-        own = self.shards.of(stream)
-        with interruptible() as self._interrupt, prefetch(own, self.plan.device) as batches:
+        shards = self.shards.of(stream)
+        with interruptible() as self._interrupt, prefetch(shards, self.plan.device) as batches:
             try:
                 return self._fit(self._interrupt, batches, stream)
             except Abandoned:
@@ -226,12 +226,12 @@ class Training:
         began = self.limit.clock()
         with self.state.whole() as model:
             if self.shards.world == 1:
-                found = self._validate_model(model)
+                validation = self._validate_model(model)
             else:
-                found = Validation(**parallel.from_first(lambda: asdict(self._validate_model(model))))
+                validation = Validation(**parallel.from_first(lambda: asdict(self._validate_model(model))))
                 self.shards.agree()
         self.limit.validation = self.limit.clock() - began
-        return found
+        return validation
 
     def _validate_model(self, model: nn.Module) -> Validation:
         model.eval()
@@ -256,8 +256,8 @@ class Training:
         """Select the final weights in the first process; all receive the outcome."""
         average = self.state.average()
         with self.state.whole() as model:
-            chosen, metrics = parallel.from_first(lambda: self._select(model, average))
-        return Outcome("finished", self.progress, chosen, metrics)
+            weights, metrics = parallel.from_first(lambda: self._select(model, average))
+        return Outcome("finished", self.progress, weights, metrics)
 
     def _select(self, model: nn.Module, average: Weights | None) -> tuple[str, dict[str, float]]:
         return self.final.select(model, average, self.progress, lambda: self._validate_model(model).metrics)

@@ -70,15 +70,17 @@ class FinalSelection:
             The name of the weights, and their metrics.
         """
         trained = {name: weight.clone() for name, weight in model.state_dict().items()}
-        kept = self.checkpoints.whole(progress, trained, dict(model.named_buffers(remove_duplicate=False)))
+        checkpoints = self.checkpoints.whole(
+            progress, trained, dict(model.named_buffers(remove_duplicate=False))
+        )
         candidates = candidate_weights(
             self.settings,
             last=lambda: trained,
-            best=kept.best,
-            scheduled=kept.scheduled,
-            updated_since=progress.step % self.validation.every != 0 or bool(kept.damaged),
+            best=checkpoints.best,
+            scheduled=checkpoints.scheduled,
+            updated_since=progress.step % self.validation.every != 0 or bool(checkpoints.damaged),
             ema=average,
-            earlier=kept.earlier,
+            earlier=checkpoints.earlier,
         )
         results: dict[str, Metrics] = {}
         try:
@@ -88,17 +90,17 @@ class FinalSelection:
         finally:
             model.load_state_dict(trained)
         metric, step = self.validation.metric, progress.step
-        chosen = select_best(results, metric)
-        self.run.save_model(candidates[chosen](), {"step": step, "weights": chosen})
+        best = select_best(results, metric)
+        self.run.save_model(candidates[best](), {"step": step, "weights": best})
         values = {name: metrics[metric] for name, metrics in results.items()}
-        event = {"event": "end", "step": step, "weights": chosen, "candidates": values}
-        if kept.damaged:
-            event["damaged"] = kept.damaged
+        event = {"event": "end", "step": step, "weights": best, "candidates": values}
+        if checkpoints.damaged:
+            event["damaged"] = checkpoints.damaged
         if not self.end(progress):
-            self.run.log({**event, "metrics": results[chosen]})
+            self.run.log({**event, "metrics": results[best]})
         self.run.forget_finish()
         self.run.remove(EARLIER)
-        return chosen, results[chosen]
+        return best, results[best]
 
 
 def select_best(results: Mapping[str, Mapping[str, float]], metric: str) -> str:

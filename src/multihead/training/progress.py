@@ -73,14 +73,16 @@ class IntervalMetrics:
             ValueError: it is not such an object.
         """
         try:
-            found = cls(**saved)
-            values = [*found.sums.values(), *found.counts.values()]
-            values += [found.updates, found.tokens, found.norm, found.rate, found.seconds]
-            if found.sums.keys() != found.counts.keys() or not all(type(v) in (int, float) for v in values):
+            metrics = cls(**saved)
+            values = [*metrics.sums.values(), *metrics.counts.values()]
+            values += [metrics.updates, metrics.tokens, metrics.norm, metrics.rate, metrics.seconds]
+            if metrics.sums.keys() != metrics.counts.keys() or not all(
+                type(v) in (int, float) for v in values
+            ):
                 raise TypeError("sums and counts do not match")
         except (AttributeError, TypeError) as error:
             raise ValueError(f"not the metrics of updates: {error}") from None
-        return found
+        return metrics
 
 
 @dataclass
@@ -144,19 +146,25 @@ class TrainingProgress:
         unlogged = rest.pop("unlogged", rest.pop("untold", {}))  # "untold", or nothing: earlier versions
         try:
             metrics = IntervalMetrics.from_dict(unlogged)
-            found = cls(**{**rest, "position": StreamPosition(**rest["position"]), "unlogged": metrics})
-            found.scheduled = list(found.scheduled)
-            first, last = found.cooldown
-            found.cooldown = (first, last)
+            state = cls(**{**rest, "position": StreamPosition(**rest["position"]), "unlogged": metrics})
+            state.scheduled = list(state.scheduled)
+            first, last = state.cooldown
+            state.cooldown = (first, last)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"not the progress of a training run: {error}") from None
-        counts = [found.step, found.tokens, found.best_step, found.without_gain]
-        counts += [*found.scheduled, *found.cooldown, found.gain_step, found.skipped, found.parts - 1]
-        for count in (*counts, found.position.epoch, found.position.batch):
+        counts = [state.step, state.tokens, state.best_step, state.without_gain]
+        counts += [
+            *state.scheduled,
+            *state.cooldown,
+            state.gain_step,
+            state.skipped,
+            state.parts - 1,
+        ]
+        for count in (*counts, state.position.epoch, state.position.batch):
             if type(count) is not int or count < 0:
                 raise ValueError(f"not the progress of a training run: {count!r} is not a count")
-        optional = [value for value in (found.best, found.best_loss, found.lowest_loss) if value is not None]
-        for value in (*optional, found.seconds, found.elapsed):
+        optional = [value for value in (state.best, state.best_loss, state.lowest_loss) if value is not None]
+        for value in (*optional, state.seconds, state.elapsed):
             if not isinstance(value, float | int):
                 raise ValueError(f"not the progress of a training run: {value!r} is not a number")
-        return found
+        return state

@@ -85,8 +85,8 @@ def refuse_too_large(recipe: Recipe[Settings], device: torch.device) -> None:
     needed = BYTES.get(device.type, BYTES["elsewhere"]) * count
     if not free or needed <= free:
         return
-    given = {name: getattr(recipe.model, name, 0) for name in SIZES}
-    sizes = ", ".join(f"model.{name} ({size:,})" for name, size in given.items() if size)
+    settings = {name: getattr(recipe.model, name, 0) for name in SIZES}
+    sizes = ", ".join(f"model.{name} ({size:,})" for name, size in settings.items() if size)
     raise UserError(
         f"a {recipe.kind} of these sizes has {count / 1e9:,.1f} billion parameters: they take "
         f"{needed / 1e9:,.0f} GB of memory at least, and {free / 1e9:,.0f} GB are free",
@@ -121,15 +121,15 @@ def grow_weights(
         The weights. Axes of ``old`` that are ``new`` in the fresh model have grown, as the rows of embeddings
         do; weights that differ in another size too are unchanged.
     """
-    found = {}
+    grown = {}
     for name, weight in trained.items():
         other = fresh.get(name)
         if other is not None and _grows(weight, other, old, new):
             larger = other.clone()
             larger[tuple(slice(size) for size in weight.shape)] = weight
             weight = larger
-        found[name] = weight
-    return found
+        grown[name] = weight
+    return grown
 
 
 def _grows(weight: Tensor, other: Tensor, old: int, new: int) -> bool:

@@ -124,8 +124,8 @@ def recorders(names: Sequence[str], folder: Path) -> list[Recorder]:
     """
     for name in names:
         if name not in RECORDERS:
-            known = ", ".join(RECORDERS)
-            raise UserError(f"no such observer: {name}", place="--observe", remedy=f"One of: {known}.")
+            choices = ", ".join(RECORDERS)
+            raise UserError(f"no such observer: {name}", place="--observe", remedy=f"One of: {choices}.")
     return [RECORDERS[name](folder) for name in dict.fromkeys(names)]
 
 

@@ -60,7 +60,7 @@ def suggest_recipe(
         # Two vocabularies share no matrix, which is the default of one.
         first = recipes.from_toml("", overrides={**overrides, "model.tied": "decoder", **given})
     recipes.refuse_contradictions(first)  # before the corpus is measured
-    asked = _asked(first, given)  # likewise: a file may be missing
+    requested = _asked(first, given)  # likewise: a file may be missing
     corpus = measure(refuse_standard_input(first.data))
 
     def recipe_of(found: Suggestion) -> Recipe[Settings]:
@@ -71,13 +71,13 @@ def suggest_recipe(
         reasons = {key: why for key, why in found.reasons.items() if key in fresh and key not in given}
         return replace(recipes.from_toml("", overrides=values), reasons=reasons)
 
-    suggestion = suggest(corpus, asked)
-    chosen = recipe_of(suggestion)
+    suggestion = suggest(corpus, requested)
+    recipe = recipe_of(suggestion)
     if first.training.minutes and not duration:
-        chosen = recipe_of(_within(chosen, suggestion, corpus))
+        recipe = recipe_of(_within(recipe, suggestion, corpus))
     sized = not {"tokenizer.vocab_size", "tokenizer.target_vocab_size"}.isdisjoint(given)
-    close = None if sized or first.training.minutes else alternative(corpus, asked)
-    return replace(chosen, alternative=recipe_of(suggest(corpus, close))) if close else chosen
+    close = None if sized or first.training.minutes else alternative(corpus, requested)
+    return replace(recipe, alternative=recipe_of(suggest(corpus, close))) if close else recipe
 
 
 def _imply(given: Mapping[str, object]) -> dict[str, object]:
@@ -167,9 +167,9 @@ def refuse_standard_input(data: DataSettings) -> DataSettings:
 
 def _name(data: DataSettings) -> str:
     """Return a name for a corpus: ``de-en`` for ``train.de`` and ``train.en``, else the first file's name."""
-    found = list(languages(data).values()) or [data.source_language, data.target_language]
-    if all(found):
-        return "-".join(map(str, found))
+    codes = list(languages(data).values()) or [data.source_language, data.target_language]
+    if all(codes):
+        return "-".join(map(str, codes))
     return Path(data.source[0]).name.partition(".")[0] or "corpus"
 
 

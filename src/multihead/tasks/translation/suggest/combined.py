@@ -49,7 +49,7 @@ def suggest(corpus: CorpusProfile, asked: RequestedSettings | None = None) -> Su
     both = (kinds[0].value, kinds[1].value)
     joint = Decision(asked.joint, "as asked") if asked.joint is not None else pieces.joint(corpus, both)
     row = sizes.size(corpus, both)
-    found: dict[str, Decision[object]] = {
+    decisions: dict[str, Decision[object]] = {
         "tokenizer.kind": kinds[0],
         **({"tokenizer.target_kind": kinds[1]} if both[0] != both[1] else {}),
         "tokenizer.joint": joint,
@@ -65,12 +65,12 @@ def suggest(corpus: CorpusProfile, asked: RequestedSettings | None = None) -> Su
         **_training(corpus, both, row.value, asked),
     }
     model = sizes.model(row.value, asked.model, both, joint=joint.value)
-    found |= {f"model.{key}": Decision(value, "") for key, value in model.items()}
+    decisions |= {f"model.{key}": Decision(value, "") for key, value in model.items()}
     if "d_model" in model:
-        found["model.d_model"] = Decision(model["d_model"], row.reason)
+        decisions["model.d_model"] = Decision(model["d_model"], row.reason)
     return Suggestion(
-        {key: decision.value for key, decision in found.items()},
-        {key: decision.reason for key, decision in found.items() if decision.reason},
+        {key: decision.value for key, decision in decisions.items()},
+        {key: decision.reason for key, decision in decisions.items() if decision.reason},
     )
 
 
@@ -120,14 +120,14 @@ def _vocabularies(
 def _limits(corpus: CorpusProfile, kinds: tuple[str, str], model: str) -> dict[str, Decision[object]]:
     """Return the limits of pairs where the usual ones do not suit the corpus."""
     ratio, length = limits.decide_length_ratio(corpus), limits.length(corpus, kinds)
-    found: dict[str, Decision[object]] = {
+    decisions: dict[str, Decision[object]] = {
         "data.max_length_ratio": ratio,
         "data.max_length": length,
         "data.max_chars": limits.decide_characters(corpus),
     }
     if model == "conv_s2s":  # learned positions, one of them for the end token
-        found["model.max_positions"] = Decision(length.value + 1, length.reason)
-    return {key: decision for key, decision in found.items() if decision.reason}
+        decisions["model.max_positions"] = Decision(length.value + 1, length.reason)
+    return {key: decision for key, decision in decisions.items() if decision.reason}
 
 
 def _training(

@@ -131,12 +131,12 @@ def apostrophe(corpus: CorpusProfile, *, joint: bool) -> Decision[str]:
 
 def other_kind(side: SideProfile) -> Kind | None:
     """Return the kind that may suit one side as well as the decided one; None: the decision is clear."""
-    chosen = decide_kind(side).value
+    kind = decide_kind(side).value
     low, high = CLOSE_CHARACTERS
     between = low <= side.line_characters <= high and CLOSE_SPELT[0] <= side.line_words <= CLOSE_SPELT[1]
-    if chosen == "spaced" or side.unspaced or not between:
+    if kind == "spaced" or side.unspaced or not between:
         return None
-    return "bpe" if chosen == "chars" else "chars"
+    return "bpe" if kind == "chars" else "chars"
 
 
 def joint_is_close(corpus: CorpusProfile, kinds: tuple[str, str]) -> bool:

@@ -104,7 +104,10 @@ def model(row: Size, kind: str, kinds: tuple[str, str], *, joint: bool) -> dict[
         heads = {"num_layers": row.num_layers, "num_heads": row.num_heads}
         widths = {"d_model": row.d_model, "d_ff": row.d_ff}
         return {**widths, **heads, "dropout": dropout, "norm": "pre", **tied}
-    return {**(own := model_settings(kind, row.d_model, row.num_layers, dropout)), **(tied if own else {})}
+    return {
+        **(settings := model_settings(kind, row.d_model, row.num_layers, dropout)),
+        **(tied if settings else {}),
+    }
 
 
 def model_settings(kind: str, width: int, num_layers: int, dropout: float) -> dict[str, object]:
