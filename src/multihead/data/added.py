@@ -190,22 +190,24 @@ def build_added(
     """
     held_out_hashes = {sentence_hash(text) for pair in valid for text in pair}
     summaries = []
-    for one in every:
+    for added in every:
         report = CleaningReport()
-        keep = _keep(one, held_out_hashes, report)
-        out = _held_out(one, keep)
-        numbered = _number(one, keep, out)
-        longest = one.files.max_length - 1
-        place = folder / FOLDER.format(one.kind)
-        encoding = with_progress(numbered, f"encoding {one.kind}", None, progress)
+        keep = _keep(added, held_out_hashes, report)
+        out = _held_out(added, keep)
+        numbered = _number(added, keep, out)
+        longest = added.files.max_length - 1
+        place = folder / FOLDER.format(added.kind)
+        encoding = with_progress(numbered, f"encoding {added.kind}", None, progress)
         train = sum(1 for _ in store_pairs(place, encoding, tokenizers, longest, report))
         if not train:
             fact = f"no pair is left of the {report.read:,} read"
-            raise UserError(fact, place=", ".join(one.files.source), remedy="Check the files.")
-        held_out = [pair for number, pair in enumerate(one.pairs(), start=1) if number in out]
-        (folder / f"{one.kind}.jsonl").write_text(to_lines(held_out), encoding="utf-8")
-        weight = one.chosen_weight(corpus, train)
-        summaries.append({"kind": one.kind, "tag": one.tag, "weight": weight, "cleaning": report.to_dict()})
+            raise UserError(fact, place=", ".join(added.files.source), remedy="Check the files.")
+        held_out = [pair for number, pair in enumerate(added.pairs(), start=1) if number in out]
+        (folder / f"{added.kind}.jsonl").write_text(to_lines(held_out), encoding="utf-8")
+        weight = added.chosen_weight(corpus, train)
+        summaries.append(
+            {"kind": added.kind, "tag": added.tag, "weight": weight, "cleaning": report.to_dict()}
+        )
     return summaries
 
 
@@ -213,13 +215,13 @@ def open_added(folder: Path, summary: Sequence[Any], tokenizers: Tokenizers) -> 
     """Open the stores that ``build_added`` wrote."""
     return tuple(
         AddedPairs(
-            one["kind"],
-            _tag(TokenStore(folder / FOLDER.format(one["kind"])), one["tag"], tokenizers),
-            one["weight"],
-            CleaningReport.from_dict(one["cleaning"]),
-            from_lines(folder / f"{one['kind']}.jsonl"),
+            part["kind"],
+            _tag(TokenStore(folder / FOLDER.format(part["kind"])), part["tag"], tokenizers),
+            part["weight"],
+            CleaningReport.from_dict(part["cleaning"]),
+            from_lines(folder / f"{part['kind']}.jsonl"),
         )
-        for one in summary
+        for part in summary
     )
 
 

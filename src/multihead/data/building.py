@@ -123,7 +123,7 @@ def store_pairs(
     """
     pairs = iter(pairs)
     blocks = iter(lambda: list(islice(pairs, BLOCK)), [])
-    encoders = [MarkedTokenizer(one) if marked else one for one in tokenizers]
+    encoders = [MarkedTokenizer(tokenizer) if marked else tokenizer for tokenizer in tokenizers]
 
     def encode(block: list[Numbered]) -> tuple[list[list[int]], list[list[int]]]:
         sources, targets = ([pair[side] for _, pair in block] for side in (0, 1))

@@ -115,11 +115,11 @@ def prepare(
         check_sides(files, files.source, files.target)
         check_sides(files, files.valid_source, files.valid_target)
         more = added_kinds(data)
-        for one in more:
-            check_added(one)
+        for added in more:
+            check_added(added)
         tokenizer = _with_tags(tokenizer, more)
         tokenizers = vocabularies.from_files(tokenizer, init_tokenizers)
-        tokenizers[0] = tokenizers[0] and reserve(tokenizers[0], [one.tag for one in more if one.tag])
+        tokenizers[0] = tokenizers[0] and reserve(tokenizers[0], [added.tag for added in more if added.tag])
         inputs = _cache_inputs(files, tokenizer, tokenizers, more)
         return cached_build(
             cache_root(data.cache),
@@ -201,7 +201,7 @@ def current(summary: Any, files: DataSettings) -> Any:
 def _with_tags(settings: TokenizerSettings, more: Sequence[Added]) -> TokenizerSettings:
     """Return tokenizer settings that reserve the tags of added pairs."""
     have = choose_symbols(settings.symbols)
-    missing = [one.tag for one in more if one.tag and one.tag not in have]
+    missing = [added.tag for added in more if added.tag and added.tag not in have]
     return settings.model_copy(update={"symbols": (*settings.symbols, *missing)}) if missing else settings
 
 
@@ -231,7 +231,7 @@ def _cache_inputs(
         "tokenizer": training if learned else None,
         "tokenizers": [tokenizer and tokenizer.fingerprint for tokenizer in given],
         **({"languages": languages} if documents else {}),
-        **({"added": [_added_inputs(one) for one in more]} if more else {}),
+        **({"added": [_added_inputs(added) for added in more]} if more else {}),
     }
 
 

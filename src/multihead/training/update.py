@@ -108,11 +108,11 @@ class Updater:
         self, batch: Batch, step: int, totals: Mapping[str, int | Tensor]
     ) -> dict[str, tuple[Tensor, str]]:
         """Accumulate a micro-batch's gradient in ``parts`` parts; return as :meth:`add_gradient`."""
-        found: dict[str, tuple[Tensor, str]] = {}
+        terms: dict[str, tuple[Tensor, str]] = {}
         for part in split(batch, self.parts):
             for name, (value, per) in self.add_gradient(part.to(self.device), step, totals).items():
-                found[name] = (found[name][0] + value if name in found else value, per)
-        return found
+                terms[name] = (terms[name][0] + value if name in terms else value, per)
+        return terms
 
     def add_gradient(
         self, batch: Batch, step: int, totals: Mapping[str, int | Tensor]

@@ -95,8 +95,8 @@ def _within(recipe: Recipe[Settings], found: Suggestion, corpus: CorpusProfile) 
     affordable = TRAINING_SHARE * 60 * recipe.training.minutes * tokens_per_second(recipe, length)
     decided = within_time.within(found.settings, affordable, epoch)
     return Suggestion(
-        {**found.settings, **{key: one.value for key, one in decided.items()}},
-        {**found.reasons, **{key: one.reason for key, one in decided.items() if one.reason}},
+        {**found.settings, **{key: decision.value for key, decision in decided.items()}},
+        {**found.reasons, **{key: decision.reason for key, decision in decided.items() if decision.reason}},
     )
 
 
@@ -137,7 +137,7 @@ def _asked(first: Recipe[Settings], given: Mapping[str, object]) -> RequestedSet
     files = vocabularies.from_files(settings, None)
     kind = settings.kind if "tokenizer.kind" in given else ""
     if any(files):
-        plain = (supports_dropout(one) if one else settings.kind == "bpe" for one in files)
+        plain = (supports_dropout(tokenizer) if tokenizer else settings.kind == "bpe" for tokenizer in files)
         kind = "bpe" if all(plain) else "file"
     joint = settings.joint if any(files) or "tokenizer.joint" in given else None
     if joint is None and getattr(first.model, "tied", "") == "all" and "model.tied" in given:

@@ -57,4 +57,4 @@ def within(settings: Mapping[str, Any], affordable: float, epoch: float) -> dict
         decisions["validation.max_examples"] = Decision(
             300, "few validation pairs leave the time to the training"
         )
-    return {key: one for key, one in decisions.items() if one.value != settings.get(key)}
+    return {key: decision for key, decision in decisions.items() if decision.value != settings.get(key)}
