@@ -5,7 +5,9 @@ of files of the package that somebody opens who follows a call to its end.
 """
 
 import ast
+import contextlib
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -13,6 +15,7 @@ from typing import Any
 
 import torch
 
+from multihead import cli
 from multihead.batch import Source
 from multihead.models.transformer import Settings, Transformer
 from multihead.search.beam import beam
@@ -23,11 +26,15 @@ V, B, S, T = 29, 3, 7, 5
 
 
 def files_entered(call: Callable[[], object]) -> list[str]:
-    """Return the package's files of which a function runs during the call, sorted."""
+    """Return the package's files of which a function runs during the call, sorted; imports do not count."""
     entered: set[str] = set()
+    importing = 0
 
     def profile(frame: FrameType, event: str, argument: Any) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(str(PACKAGE)):
+        nonlocal importing
+        if frame.f_code.co_name == "<module>":
+            importing += (event == "call") - (event == "return")
+        elif event == "call" and not importing and frame.f_code.co_filename.startswith(str(PACKAGE)):
             entered.add(frame.f_code.co_filename)
 
     sys.setprofile(profile)
@@ -58,6 +65,29 @@ def beam_search() -> list[str]:
     source = Source(torch.randint(3, V, (B, S)), torch.tensor([S, S - 2, S - 3]))
     with native.use(""):
         return files_entered(lambda: beam(made, source, [[1]] * B, eos_id=2, beam_size=3))
+
+
+def corpus(folder: Path) -> list[str]:
+    """Write 200 made-up pairs into a folder; return the options that name them."""
+    words = [first + second for first in "bdfgk" for second in "aeiou"]
+    lines = [" ".join(words[(3 * row + place) % 25] for place in range(3 + row % 5)) for row in range(200)]
+    for name, text in (("a.txt", lines), ("b.txt", [line[::-1] for line in lines])):
+        (folder / name).write_text("\n".join(text) + "\n", encoding="utf-8")
+    return ["--src", str(folder / "a.txt"), "--tgt", str(folder / "b.txt")]
+
+
+def training_run(folder: Path) -> list[str]:
+    """Return what ``multihead train`` enters for four updates on two small files; writes ``folder/run``."""
+    options = ["--training.steps", "4", "--run", str(folder / "run")]
+    cache = ["--data.cache", str(folder / "cache")]
+    return files_entered(lambda: cli.main(["train", *corpus(folder), *options, *cache]))
+
+
+def translated_line(folder: Path) -> list[str]:
+    """Return what ``multihead translate`` enters for one line, by the run of :func:`training_run`."""
+    (folder / "line.txt").write_text("ba be bi\n", encoding="utf-8")
+    files = ["--input", str(folder / "line.txt"), "--output", str(folder / "out.txt")]
+    return files_entered(lambda: cli.main(["translate", str(folder / "run"), *files]))
 
 
 def engines_imported_by_the_model() -> list[str]:
@@ -97,9 +127,14 @@ def post_norm() -> str:
 
 
 if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(sys.stderr):
+        folder = Path(name)
+        commands = training_run(folder), translated_line(folder)
     for name, part in (
         ("files entered by Transformer.forward in training, native off", training_forward()),
         ("files entered by a beam search by the model's own steps", beam_search()),
+        ("files entered by multihead train on two small files", commands[0]),
+        ("files entered by multihead translate for one line", commands[1]),
         ("imports of an engine by models/transformer.py", engines_imported_by_the_model()),
         ("implementations of a decoder step", decoder_steps()),
     ):

@@ -1,5 +1,7 @@
 """A reader follows the Transformer in one sitting: the files on the way are counted."""
 
+from pathlib import Path
+
 import reading_path
 
 
@@ -13,6 +15,13 @@ def test_a_beam_search_by_the_models_own_steps_enters_twenty_files() -> None:
     files = reading_path.beam_search()
     assert "search/beam.py" in files
     assert len(files) <= 20, files
+
+
+def test_a_training_and_a_translated_line_enter_no_more_files_than_before(tmp_path: Path) -> None:
+    training, translation = reading_path.training_run(tmp_path), reading_path.translated_line(tmp_path)
+    assert "training/loop.py" in training
+    assert len(training) <= 227, training
+    assert len(translation) <= 76, translation
 
 
 def test_the_model_imports_no_engine() -> None:

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from corpora import VALID, WORDS, Corpus, some_pairs, trained_on
 
-from multihead.data.building import build
-from multihead.data.prepare import HELD_OUT, prepare
+from multihead.data.prepare import HELD_OUT, build, prepare
 from multihead.data.store import StoreWriter
 from multihead.errors import UserError
 from multihead.system.disk import cache_root
@@ -115,7 +114,6 @@ def test_a_store_with_another_key_is_built_again(corpus: Corpus) -> None:
 
 CHILD = """
 import os, sys
-from multihead.data.building import build
 from multihead.data.prepare import HELD_OUT, prepare
 from multihead.recipe.settings import DataSettings, TokenizerSettings
 

@@ -15,7 +15,7 @@ from multihead.models.transformer import Settings, Transformer
 from multihead.recipe.settings import TrainingSettings, ValidationSettings
 from multihead.run import Run
 from multihead.run.follower import FollowingRun
-from multihead.training import Outcome, Training, Validation
+from multihead.training import Outcome, Training, TrainingPlan, Validation
 
 PAD, BOS, EOS, FIRST = 0, 2, 3, 4
 """Ids of the special symbols and of the first letter."""
@@ -114,20 +114,19 @@ def training_in(
         )
 
     device = torch.device(made.device)
-    return Training(
+    plan = TrainingPlan(
         run=FollowingRun(folder) if follows else Run(folder).lock(),
-        model=model.to(device),
         stream=stream,
         validate=validate
         or (lambda model, step: Validation({"loss": mean_loss(model, held_out)}, f"at {step}")),
-        observer=observer or Silent(),
         settings=made,
         validation=ValidationSettings.model_validate({"every": 5, "metric": "loss"} | (validation or {})),
-        d_model=24,
         device=device,
+        d_model=24,
         clock=clock or time.monotonic,
         longer=longer,
     )
+    return Training(model.to(device), plan, observer or Silent())
 
 
 def fit(training: Training) -> Outcome:

@@ -1,6 +1,7 @@
 """The end of a training: cool-down by patience, by time, by request; the same bytes after a resume."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -203,7 +204,7 @@ def test_too_short_a_time_for_a_validation_is_refused(tmp_path: Path) -> None:
         clock.now += 3.0
         return Validation({"loss": 1.0})
 
-    training._validate = slow
+    training.plan = replace(training.plan, validate=slow)
     with pytest.raises(
         UserError, match=r"--minutes: 0\.05 minutes are too short: .* took 2 s.* takes about 3 s"
     ):

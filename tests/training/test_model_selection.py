@@ -7,7 +7,9 @@ import torch
 from torch import Tensor
 
 from multihead.recipe.settings import TrainingSettings
-from multihead.training.model_selection import Weights, candidate_weights, is_better, select_best
+from multihead.training.averaging import Weights
+from multihead.training.checkpoints import is_better
+from multihead.training.model_selection import candidate_weights, select_best
 
 NAN = float("nan")
 

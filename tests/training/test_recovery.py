@@ -37,7 +37,7 @@ from multihead.models.transformer import Transformer
 from multihead.nn.losses import Loss
 from multihead.run import Run
 from multihead.training import recovery
-from multihead.training.splitting import rows, split
+from multihead.training.update import rows, split
 
 BAD = [4, 5, 6, 7, 8, 9, 10, 4, 4, 4, 4]
 """A sentence that no other equals."""

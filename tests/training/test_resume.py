@@ -171,7 +171,7 @@ def test_a_crash_in_validation_costs_nothing(tmp_path: Path) -> None:
     def crashing(model: nn.Module, step: int) -> Validation:
         if step == 15:
             raise RuntimeError("out of memory")
-        return whole._validate(model, step)
+        return whole.plan.validate(model, step)
 
     with pytest.raises(RuntimeError, match="out of memory"):
         fit(training_in(tmp_path / "crashed", validate=crashing, settings=SETTINGS))

@@ -3,8 +3,7 @@
 import pytest
 
 from multihead.data.stream import StreamPosition
-from multihead.training.metrics import IntervalMetrics
-from multihead.training.progress import TrainingProgress
+from multihead.training.progress import IntervalMetrics, TrainingProgress
 from multihead.training.update import UpdateStats
 
 

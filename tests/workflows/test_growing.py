@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from multihead.workflows.growing import grow_weights
+from multihead.workflows.new_model import grow_weights
 
 OLD, NEW = 11, 13
 

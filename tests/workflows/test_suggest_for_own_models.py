@@ -16,7 +16,7 @@ class Settings(transformer.Settings):
 """
 OTHER = """
 from torch import nn
-from multihead import settings
+from multihead.recipe import settings
 class Settings(settings.Settings):
     d_model: int = 48
 class Model(nn.Module): ...

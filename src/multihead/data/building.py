@@ -1,28 +1,23 @@
-"""The passes over a parallel corpus that prepare it: selection, tokenizer training, encoding."""
+"""Encoding of selected pairs into stores, and the progress and files of their preparation."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, compress, islice
+from collections.abc import Callable, Iterable, Iterator
+from itertools import compress, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from multihead.data import vocabularies
-from multihead.data.added import Added
 from multihead.data.cleaning.sample import doubts
-from multihead.data.hashes import TRAINED_ON, sentence_hash
 from multihead.data.pairs import has_markup, read_marked_pairs, read_pairs
 from multihead.data.pool import in_processes
-from multihead.data.selection import DROPPED, TRAIN, VALID, Selection, reasons, select
-from multihead.data.spool import HashSpool
+from multihead.data.selection import TRAIN, VALID, Selection, reasons
 from multihead.data.store import StoreWriter
 from multihead.data.vocabularies import Tokenizers
 from multihead.errors import UserError
-from multihead.recipe.settings import DataSettings, TokenizerSettings
+from multihead.recipe.settings import DataSettings
 from multihead.system.progress import OnProgress
 from multihead.text.cleaning import CleaningReport
 from multihead.text.marked import MarkedTokenizer
 from multihead.text.symbols import split
-from multihead.text.tokenizer import Tokenizer
 
 TRAIN_STORE, VALID_STORE, VALID_PAIRS = "train", "valid", "valid.jsonl"
 BLOCK = 2048
@@ -34,93 +29,74 @@ Numbered = tuple[int, Pair]
 T = TypeVar("T")
 
 
-def build(
+def store_corpus(
     folder: Path,
     files: DataSettings,
-    settings: TokenizerSettings,
-    given: list[Tokenizer | None],
-    more: Sequence[Added],
+    selection: Selection,
+    tokenizers: Tokenizers,
+    max_length: int,
+    on_trained: Callable[[Pair], object],
     progress: OnProgress,
 ) -> dict[str, Any]:
-    """Write a prepared corpus into a folder; return its JSON summary. Raises as ``prepare`` does.
+    """Encode and store a corpus's training and validation pairs; return its JSON summary.
 
-    Pairs to add teach the tokenizer too; the corpus loses what corrections replace.
+    Args:
+        folder: receives the stores.
+        files: the files of the corpus.
+        selection: the role of each pair; its report counts those that are too long.
+        tokenizers: of both sides.
+        max_length: tokens of a side, at most.
+        on_trained: called with each training pair.
+        progress: called with the progress.
+
+    Raises:
+        UserError: no training or no validation pair is left.
     """
 
     def corpus() -> Iterator[Pair]:
         return read_pairs(files, files.source, files.target)
 
-    hold_out = not files.valid_source
-    reading = with_progress(corpus(), "reading", None, progress)
-    chosen = select(reading, files, hold_out=hold_out)
-    if any(one.kind == "corrections" for one in more):
-        _drop_corrected(chosen, corpus(), more)
-    total = chosen.count(TRAIN)
-    further = sum(1 for one in more for _ in one.pairs()) if None in given else 0
+    def numbered(pairs: Iterator[Pair], role: int) -> Iterator[Numbered]:
+        return compress(enumerate(pairs, start=1), selection.mask(role))
 
-    def training_pairs() -> Iterator[Pair]:
-        return chain(compress(corpus(), chosen.mask(TRAIN)), *(one.pairs() for one in more))
-
-    found = doubts(compress(corpus(), chosen.mask(TRAIN)), total)
-    progress("training the tokenizer", 0, None)
-    tokenizers = vocabularies.train_tokenizers(
-        given, training_pairs, total + further, settings, lowercase=files.lowercase
-    )
-    vocabularies.save(tokenizers, folder)
-
+    report, total = selection.report, selection.count(TRAIN)
+    cautions = doubts(compress(corpus(), selection.mask(TRAIN)), total)
     texts, marked = marked_pairs(files, tokenizers)
-    numbered = compress(enumerate(texts, start=1), chosen.mask(TRAIN))
-    encoding = with_progress(numbered, "encoding", total, progress)
-    kept = store_pairs(
-        folder / TRAIN_STORE,
-        encoding,
-        tokenizers,
-        files.max_length,
-        chosen.report,
-        files.processes,
-        marked=marked,
-    )
-    with HashSpool(folder) as hashes:
-        hashes.extend(sentence_hash(source) for source, _ in kept)
-        trained = len(hashes)
-        check_left(trained, "training", chosen.report)
-        hashes.save_unique(folder / TRAINED_ON)
-
-    valid: Iterator[Numbered]
-    if hold_out:
-        valid = compress(enumerate(corpus(), start=1), chosen.mask(VALID))
-        valid_report = chosen.report
+    encoding = with_progress(numbered(texts, TRAIN), "encoding", total, progress)
+    trained = 0
+    for pair in store_pairs(
+        folder / TRAIN_STORE, encoding, tokenizers, max_length, report, files.processes, marked=marked
+    ):
+        trained += 1
+        on_trained(pair)
+    check_left(trained, "training", report)
+    if files.valid_source:
+        report = CleaningReport()
+        valid = count_validation_pairs(read_pairs(files, files.valid_source, files.valid_target), report)
     else:
-        valid_report = CleaningReport()
-        valid = count_validation_pairs(
-            read_pairs(files, files.valid_source, files.valid_target), valid_report
-        )
-    valid_pairs = list(store_pairs(folder / VALID_STORE, valid, tokenizers, files.max_length, valid_report))
-    check_left(len(valid_pairs), "validation", valid_report)
+        valid = numbered(corpus(), VALID)
+    valid_pairs = list(store_pairs(folder / VALID_STORE, valid, tokenizers, max_length, report))
+    check_left(len(valid_pairs), "validation", report)
     (folder / VALID_PAIRS).write_text(to_lines(valid_pairs), encoding="utf-8")
     return {
         "train": trained,
         "valid": len(valid_pairs),
-        "shared": chosen.shared,
-        "doubts": found,
-        "cleaning": chosen.report.to_dict(),
-        "valid_cleaning": None if hold_out else valid_report.to_dict(),
+        "shared": selection.shared,
+        "doubts": cautions,
+        "cleaning": selection.report.to_dict(),
+        "valid_cleaning": report.to_dict() if files.valid_source else None,
     }
-
-
-def _drop_corrected(chosen: Selection, pairs: Iterator[Pair], more: Sequence[Added]) -> None:
-    """Drop training pairs for whose source there is a correction."""
-    corrections = (one for one in more if one.kind == "corrections")
-    corrected = {sentence_hash(source) for one in corrections for source, _ in one.pairs()}
-    for number, (source, _) in enumerate(pairs, start=1):
-        if chosen.roles[number - 1] == TRAIN and sentence_hash(source) in corrected:
-            chosen.roles[number - 1] = DROPPED
-            chosen.report.drop("corrected", number)
 
 
 def to_lines(pairs: Iterable[Pair]) -> str:
     """Return pairs as lines of JSON."""
     return "".join(json.dumps(pair) + "\n" for pair in pairs)
+
+
+def from_lines(path: Path) -> list[Pair]:
+    """Return the pairs of a file of such lines."""
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    return [(source, target) for source, target in map(json.loads, lines)]
 
 
 def marked_pairs(files: DataSettings, tokenizers: Tokenizers) -> tuple[Iterator[Pair], bool]:
@@ -147,7 +123,7 @@ def store_pairs(
     """
     pairs = iter(pairs)
     blocks = iter(lambda: list(islice(pairs, BLOCK)), [])
-    encoders = [MarkedTokenizer(one) if marked else one for one in tokenizers]
+    encoders = [MarkedTokenizer(tokenizer) if marked else tokenizer for tokenizer in tokenizers]
 
     def encode(block: list[Numbered]) -> tuple[list[list[int]], list[list[int]]]:
         sources, targets = ([pair[side] for _, pair in block] for side in (0, 1))
@@ -193,3 +169,7 @@ def with_progress(items: Iterable[T], stage: str, total: int | None, progress: O
             progress(stage, count, total)
         yield item
     progress(stage, count, count)
+
+
+def no_progress(stage: str, done: int, total: int | None) -> None:
+    """Ignore progress."""

@@ -10,29 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multihead.data import vocabularies
-from multihead.data.building import (
-    TRAIN_STORE,
-    VALID_PAIRS,
-    VALID_STORE,
-    Numbered,
-    Pair,
-    check_left,
-    count_validation_pairs,
-    marked_pairs,
-    store_pairs,
-    to_lines,
-    with_progress,
-)
-from multihead.data.cleaning.sample import doubts
+from multihead.data.building import Pair, store_corpus, with_progress
 from multihead.data.corpora import Corpus
 from multihead.data.hashes import as_hashes, save_training_sources, sentence_hash
 from multihead.data.held_out import Sides, held_out
 from multihead.data.pairs import read_pairs
-from multihead.data.selection import DROPPED, TRAIN, VALID, Selection, select
+from multihead.data.selection import DROPPED, TRAIN, Selection, select
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings, TokenizerSettings
 from multihead.system.progress import OnProgress
-from multihead.text.cleaning import CleaningReport
 from multihead.text.symbols import SymbolKind, kind
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
@@ -53,21 +39,29 @@ def build(
 ) -> dict[str, Any]:
     """Write prepared corpora into a folder; return their JSON summary. Raises as ``prepare_corpora`` does."""
     tags = [symbol for symbol in settings.symbols if kind(symbol) in (SymbolKind.LANGUAGE, SymbolKind.DOMAIN)]
-    chosen = _select(found, read, tags, progress)
+    selections = _select(found, read, tags, progress)
     progress("training the tokenizer", 0, None)
     if given is None:
         most = 2 * settings.sample_size
-        texts = balance_languages(_by_language(found, read, chosen, most), most)
+        texts = balance_languages(_by_language(found, read, selections, most), most)
         tokenizer = train(texts, settings, read[0].lowercase)
     else:
         tokenizer = given.with_lowercasing() if read[0].lowercase else given
     vocabularies.save((tokenizer, tokenizer), folder)
     hashes = array("Q")
     parts = []
-    for number, (corpus, files, selection) in enumerate(zip(found, read, chosen, strict=True)):
+    for number, (corpus, files, selection) in enumerate(zip(found, read, selections, strict=True)):
         place = folder / CORPUS.format(number)
         try:
-            parts.append(_encode(place, corpus, files, selection, tokenizer, hashes, progress))
+            place.mkdir()
+            longest = max(1, files.max_length - 1 - len(corpus.tags))  # the tags stand before the source
+            sides = 2 if corpus.both_directions else 1
+
+            def on_trained(pair: Pair, sides: int = sides) -> None:
+                hashes.extend(map(sentence_hash, pair[:sides]))
+
+            tokenizers = tokenizer, tokenizer
+            parts.append(store_corpus(place, files, selection, tokenizers, longest, on_trained, progress))
         except UserError as error:
             raise UserError(error.fact, place=f"corpus {corpus.name}", remedy=error.remedy) from None
     save_training_sources(folder, as_hashes(hashes))
@@ -78,20 +72,20 @@ def _select(
     found: Sequence[Corpus], read: Sequence[DataSettings], tags: Sequence[str], progress: OnProgress
 ) -> list[Selection]:
     """Return the roles of all pairs: cleaned by corpus, held out over all of them."""
-    chosen, sides = [], []
+    selections, sides = [], []
     for corpus, files in zip(found, read, strict=True):
         hashed = array("Q"), array("Q")
         pairs = _hash(_without_tags(files, tags), hashed)
         try:
-            chosen.append(select(with_progress(pairs, "reading", None, progress), files, hold_out=False))
+            selections.append(select(with_progress(pairs, "reading", None, progress), files, hold_out=False))
         except UserError as error:
             place = f"corpus {corpus.name}" if error.place == "data" else error.place
             raise UserError(error.fact, place=place, remedy=error.remedy) from None
-        usable = chosen[-1].roles == TRAIN
+        usable = selections[-1].roles == TRAIN
         sides.append(Sides(*(as_hashes(side)[usable] for side in hashed)))
-    own = [bool(files.valid_source) for files in read]
-    split = held_out(sides, own, read[0].valid_fraction, read[0].seed)
-    return [_with_roles(one, roles) for one, roles in zip(chosen, split, strict=True)]
+    has_files = [bool(files.valid_source) for files in read]
+    split = held_out(sides, has_files, read[0].valid_fraction, read[0].seed)
+    return [_with_roles(one, roles) for one, roles in zip(selections, split, strict=True)]
 
 
 def _with_roles(selection: Selection, split: NDArray[np.uint8]) -> Selection:
@@ -131,8 +125,8 @@ def _by_language(
     )
     for corpus, files, selection in zip(found, read, chosen, strict=True):
         languages = corpus.source_language, corpus.target_language
-        kept = compress(read_pairs(files, files.source, files.target), selection.mask(TRAIN))
-        for pair in vocabularies.evenly_spaced(kept, selection.count(TRAIN), share):
+        training_pairs = compress(read_pairs(files, files.source, files.target), selection.mask(TRAIN))
+        for pair in vocabularies.evenly_spaced(training_pairs, selection.count(TRAIN), share):
             for language, text in zip(languages, pair, strict=True):
                 texts.setdefault(language, {})[text] = None
     return [list(each) for each in texts.values()]
@@ -152,54 +146,3 @@ def balance_languages(texts: Sequence[Sequence[str]], most: int) -> Iterator[str
         else:
             places = np.linspace(0, len(each) - 1, share).round().astype(int).tolist()
             yield from (each[place] for place in places)
-
-
-# --- stores -------------------------------------------------------------------------------------------
-
-
-def _encode(
-    folder: Path,
-    corpus: Corpus,
-    files: DataSettings,
-    chosen: Selection,
-    tokenizer: Tokenizer,
-    hashes: "array[int]",
-    progress: OnProgress,
-) -> dict[str, Any]:
-    """Write the stores of a corpus; return its JSON summary, as ``building.build`` does."""
-    folder.mkdir()
-    tokenizers = tokenizer, tokenizer
-
-    def part(pairs: Iterator[Pair], role: int) -> Iterator[Numbered]:
-        return compress(enumerate(pairs, start=1), chosen.mask(role))
-
-    plain = compress(read_pairs(files, files.source, files.target), chosen.mask(TRAIN))
-    found = doubts(plain, chosen.count(TRAIN))
-    texts, marked = marked_pairs(files, tokenizers)
-    encoding = with_progress(part(texts, TRAIN), "encoding", chosen.count(TRAIN), progress)
-    longest = max(1, files.max_length - 1 - len(corpus.tags))  # the tags stand before the source
-    trained = 0
-    kept = store_pairs(
-        folder / TRAIN_STORE, encoding, tokenizers, longest, chosen.report, files.processes, marked=marked
-    )
-    for pair in kept:
-        trained += 1
-        hashes.extend(map(sentence_hash, pair if corpus.both_directions else pair[:1]))
-    check_left(trained, "training", chosen.report)
-    report = CleaningReport() if files.valid_source else chosen.report
-    valid = (
-        count_validation_pairs(read_pairs(files, files.valid_source, files.valid_target), report)
-        if files.valid_source
-        else part(read_pairs(files, files.source, files.target), VALID)
-    )
-    pairs = list(store_pairs(folder / VALID_STORE, valid, tokenizers, longest, report))
-    check_left(len(pairs), "validation", report)
-    (folder / VALID_PAIRS).write_text(to_lines(pairs), encoding="utf-8")
-    return {
-        "train": trained,
-        "valid": len(pairs),
-        "shared": chosen.shared,
-        "doubts": found,
-        "cleaning": chosen.report.to_dict(),
-        "valid_cleaning": report.to_dict() if files.valid_source else None,
-    }

@@ -5,19 +5,31 @@ the tokenizers on a sample, one to encode. The result is cached under a hash of 
 the files, the settings, the tokenizers.
 """
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
 from multihead.data import store, vocabularies
-from multihead.data.added import Added, added_kinds
+from multihead.data.added import Added, AddedPairs, added_kinds, build_added, open_added
 from multihead.data.batches import Pairs
 from multihead.data.build_cache import cached_build
-from multihead.data.building import TRAIN_STORE, VALID_PAIRS, VALID_STORE, Pair, build
-from multihead.data.building_added import AddedPairs, build_added, opened_added
+from multihead.data.building import (
+    TRAIN_STORE,
+    VALID_PAIRS,
+    VALID_STORE,
+    Pair,
+    from_lines,
+    no_progress,
+    store_corpus,
+    with_progress,
+)
+from multihead.data.hashes import TRAINED_ON, sentence_hash
 from multihead.data.inputs import check_added, file_hashes, rereadable
+from multihead.data.pairs import read_pairs
+from multihead.data.selection import DROPPED, TRAIN, Selection, select
+from multihead.data.spool import HashSpool
 from multihead.data.store import TokenStore
 from multihead.data.vocabularies import Tokenizers
 from multihead.recipe.settings import DataSettings, TokenizerSettings
@@ -103,24 +115,24 @@ def prepare(
         check_sides(files, files.source, files.target)
         check_sides(files, files.valid_source, files.valid_target)
         more = added_kinds(data)
-        for one in more:
-            check_added(one)
+        for added in more:
+            check_added(added)
         tokenizer = _with_tags(tokenizer, more)
-        given = vocabularies.from_files(tokenizer, init_tokenizers)
-        given[0] = given[0] and reserve(given[0], [one.tag for one in more if one.tag])
-        inputs = _cache_inputs(files, tokenizer, given, more)
+        tokenizers = vocabularies.from_files(tokenizer, init_tokenizers)
+        tokenizers[0] = tokenizers[0] and reserve(tokenizers[0], [added.tag for added in more if added.tag])
+        inputs = _cache_inputs(files, tokenizer, tokenizers, more)
         return cached_build(
             cache_root(data.cache),
             inputs,
             summary_file=SUMMARY,
-            build=lambda folder: _build(folder, files, tokenizer, given, more, progress or _silent),
+            build=lambda folder: build(folder, files, tokenizer, tokenizers, more, progress or no_progress),
             load=lambda folder, summary, key: open_stores(
                 folder, current(summary, files), key, vocabularies.load(folder)
             ),
         )
 
 
-def _build(
+def build(
     folder: Path,
     files: DataSettings,
     settings: TokenizerSettings,
@@ -128,12 +140,55 @@ def _build(
     more: Sequence[Added],
     progress: OnProgress,
 ) -> dict[str, Any]:
-    summary = build(folder, files, settings, given, more, progress)
+    """Write a prepared corpus into a folder; return its JSON summary. Raises as ``prepare`` does.
+
+    Pairs to add teach the tokenizer too; the corpus loses what corrections replace.
+    """
+
+    def corpus() -> Iterator[Pair]:
+        return read_pairs(files, files.source, files.target)
+
+    def training_pairs() -> Iterator[Pair]:
+        return chain(compress(corpus(), selection.mask(TRAIN)), *(added.pairs() for added in more))
+
+    reading = with_progress(corpus(), "reading", None, progress)
+    selection = select(reading, files, hold_out=not files.valid_source)
+    if any(added.kind == "corrections" for added in more):
+        _drop_corrected(selection, corpus(), more)
+    count = selection.count(TRAIN)
+    if None in given:
+        count += sum(1 for added in more for _ in added.pairs())
+    progress("training the tokenizer", 0, None)
+    tokenizers = vocabularies.train_tokenizers(
+        given, training_pairs, count, settings, lowercase=files.lowercase
+    )
+    vocabularies.save(tokenizers, folder)
+    with HashSpool(folder) as hashes:
+        summary = store_corpus(
+            folder,
+            files,
+            selection,
+            tokenizers,
+            files.max_length,
+            lambda pair: hashes.extend([sentence_hash(pair[0])]),
+            progress,
+        )
+        hashes.save_unique(folder / TRAINED_ON)
     if more:
-        tokenizers, valid = vocabularies.load(folder), _pairs_in(folder / VALID_PAIRS)
-        parts = build_added(folder, more, tokenizers, valid, summary["train"], progress)
-        summary["added"] = parts
+        valid = from_lines(folder / VALID_PAIRS)
+        tokenizers = vocabularies.load(folder)
+        summary["added"] = build_added(folder, more, tokenizers, valid, summary["train"], progress)
     return {**summary, "held_out": HELD_OUT}
+
+
+def _drop_corrected(selection: Selection, pairs: Iterator[Pair], more: Sequence[Added]) -> None:
+    """Drop training pairs for whose source there is a correction."""
+    corrections = (added for added in more if added.kind == "corrections")
+    corrected = {sentence_hash(source) for added in corrections for source, _ in added.pairs()}
+    for number, (source, _) in enumerate(pairs, start=1):
+        if selection.roles[number - 1] == TRAIN and sentence_hash(source) in corrected:
+            selection.roles[number - 1] = DROPPED
+            selection.report.drop("corrected", number)
 
 
 def current(summary: Any, files: DataSettings) -> Any:
@@ -146,7 +201,7 @@ def current(summary: Any, files: DataSettings) -> Any:
 def _with_tags(settings: TokenizerSettings, more: Sequence[Added]) -> TokenizerSettings:
     """Return tokenizer settings that reserve the tags of added pairs."""
     have = choose_symbols(settings.symbols)
-    missing = [one.tag for one in more if one.tag and one.tag not in have]
+    missing = [added.tag for added in more if added.tag and added.tag not in have]
     return settings.model_copy(update={"symbols": (*settings.symbols, *missing)}) if missing else settings
 
 
@@ -176,7 +231,7 @@ def _cache_inputs(
         "tokenizer": training if learned else None,
         "tokenizers": [tokenizer and tokenizer.fingerprint for tokenizer in given],
         **({"languages": languages} if documents else {}),
-        **({"added": [_added_inputs(one) for one in more]} if more else {}),
+        **({"added": [_added_inputs(added) for added in more]} if more else {}),
     }
 
 
@@ -186,7 +241,7 @@ def _added_inputs(one: Added) -> list[Any]:
 
 def open_stores(folder: Path, summary: Any, key: str, tokenizers: Tokenizers) -> PreparedCorpus:
     """Open the stores of a folder; raises ValueError and others where it is incomplete."""
-    pairs = _pairs_in(folder / VALID_PAIRS)
+    pairs = from_lines(folder / VALID_PAIRS)
     checked = summary["valid_cleaning"]
     valid = TokenStore(folder / VALID_STORE)
     if len(valid) != len(pairs):
@@ -203,14 +258,5 @@ def open_stores(folder: Path, summary: Any, key: str, tokenizers: Tokenizers) ->
         fingerprint=key,
         folder=folder,
         doubts=tuple(summary.get("doubts", ())),
-        added=opened_added(folder, summary.get("added", []), tokenizers, _pairs_in),
+        added=open_added(folder, summary.get("added", []), tokenizers),
     )
-
-
-def _pairs_in(path: Path) -> list[Pair]:
-    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
-    return [(source, target) for source, target in map(json.loads, lines)]
-
-
-def _silent(stage: str, done: int, total: int | None) -> None:
-    """Ignore progress."""

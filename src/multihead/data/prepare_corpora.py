@@ -13,6 +13,7 @@ from multihead.data import corpora as naming
 from multihead.data import prepare as single
 from multihead.data import store, vocabularies
 from multihead.data.build_cache import cached_build
+from multihead.data.building import no_progress
 from multihead.data.building_corpora import CORPUS, build
 from multihead.data.corpora import Corpus
 from multihead.data.directions import Directed
@@ -98,27 +99,27 @@ def prepare_corpora(
         UserError: see ``corpora.corpora`` and ``prepare``; a corpus whose sides differ in length, or in which
             a tag occurs; two vocabularies.
     """
-    found = naming.corpora(data)
+    corpora = naming.corpora(data)
     _refuse_two_vocabularies(settings, init_tokenizers)
-    reserved = [*choose_symbols(settings.symbols), *naming.symbols(found)]
+    reserved = [*choose_symbols(settings.symbols), *naming.symbols(corpora)]
     with ExitStack() as open_files:
-        for corpus in found:
+        for corpus in corpora:
             check_sides(corpus.files, corpus.files.source, corpus.files.target)
             check_sides(corpus.files, corpus.files.valid_source, corpus.files.valid_target)
-        read = [open_files.enter_context(rereadable(corpus.files)) for corpus in found]
-        given = vocabularies.from_files(settings, init_tokenizers)[0]
-        given = given and reserve(given, reserved)
+        files = [open_files.enter_context(rereadable(corpus.files)) for corpus in corpora]
+        tokenizer = vocabularies.from_files(settings, init_tokenizers)[0]
+        tokenizer = tokenizer and reserve(tokenizer, reserved)
         settings = settings.model_copy(update={"symbols": tuple(dict.fromkeys(reserved))})
-        inputs = _cache_inputs(found, read, settings, given)
+        inputs = _cache_inputs(corpora, files, settings, tokenizer)
 
         def opened(folder: Path, summary: Any, key: str) -> PreparedCorpora:
-            return _open(folder, summary, key, found)
+            return _open(folder, summary, key, corpora)
 
         return cached_build(
             cache_root(data.cache),
             inputs,
             summary_file=single.SUMMARY,
-            build=lambda folder: build(folder, found, read, settings, given, progress or _silent),
+            build=lambda folder: build(folder, corpora, files, settings, tokenizer, progress or no_progress),
             load=opened,
         )
 
@@ -202,7 +203,3 @@ def in_direction(prepared: PreparedCorpus, tags: Sequence[str], *, backwards: bo
         valid_pairs=pairs if backwards else prepared.valid_pairs,
         source_tokenizer=tagged,
     )
-
-
-def _silent(stage: str, done: int, total: int | None) -> None:
-    """Ignore progress."""

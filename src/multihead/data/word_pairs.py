@@ -79,19 +79,19 @@ def learn_word_pairs(store: Pairs, source: WordFinder, target: WordFinder) -> Wo
     """
     rows = sample_pairs(store, MAX_CELLS)
     sides = [
-        [[found.word for found in words.find(side(row))][:MAX_WORDS] for row in rows]
+        [[occurrence.word for occurrence in words.find(side(row))][:MAX_WORDS] for row in rows]
         for words, side in ((source, store.source), (target, store.target))
     ]
-    known = [_frequent(sentences) for sentences in sides]
-    if not all(known):
+    vocabularies = [_frequent(sentences) for sentences in sides]
+    if not all(vocabularies):
         return {}
     numbers = [
         [[ids[word] for word in dict.fromkeys(words) if word in ids] for words in sentences]
-        for sentences, ids in zip(sides, known, strict=True)
+        for sentences, ids in zip(sides, vocabularies, strict=True)
     ]
     forward = _translations(numbers[0], numbers[1])
     backward = _translations(numbers[1], numbers[0])
-    names = [list(ids) for ids in known]
+    names = [list(ids) for ids in vocabularies]
     return {
         names[0][s]: names[1][t]
         for s, (t, probability) in forward.items()

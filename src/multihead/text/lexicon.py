@@ -91,20 +91,20 @@ class Lexicon:
         names: tuple[dict[str, int], dict[str, int]] = ({}, {})
         sides: tuple[list[list[int]], list[list[int]]] = ([], [])
         for pair in pairs:
-            for text, known, sentences in zip(pair, names, sides, strict=True):
+            for text, numbers, sentences in zip(pair, names, sides, strict=True):
                 words = dict.fromkeys(WORD.findall(text.lower()))
-                sentences.append([known.setdefault(word, len(known)) for word in words])
+                sentences.append([numbers.setdefault(word, len(numbers)) for word in words])
         there, back = translations(*sides), translations(*sides[::-1])
         # The same pairs in the same order: by source, then by target.
         order = np.lexsort((back.source, back.target))
         weight = np.sqrt(there.probability * back.probability[order])
         best = np.lexsort((np.arange(len(weight)), -weight))[:MOST]
-        written = [list(known) for known in names]
-        found: dict[str, dict[str, float]] = {}
+        written = [list(numbers) for numbers in names]
+        weights: dict[str, dict[str, float]] = {}
         for place in np.sort(best[weight[best] >= LEAST]).tolist():
             source, target = written[0][there.source[place]], written[1][there.target[place]]
-            found.setdefault(source, {})[target] = round(float(weight[place]), 3)
-        return cls(found)
+            weights.setdefault(source, {})[target] = round(float(weight[place]), 3)
+        return cls(weights)
 
     def to_json(self) -> str:
         """Return the content of lexicon.json."""
@@ -124,9 +124,9 @@ class Lexicon:
 def _check(content: Any) -> dict[str, dict[str, float]]:
     if content["format"] != FORMAT:
         raise ValueError("not a lexicon of this version")
-    found: dict[str, dict[str, float]] = {}
-    for source, own in content["weights"].items():
-        found[source] = {target: float(weight) for target, weight in own.items()}
-        if not all(0 <= weight <= 1 for weight in found[source].values()):
+    weights: dict[str, dict[str, float]] = {}
+    for source, row in content["weights"].items():
+        weights[source] = {target: float(weight) for target, weight in row.items()}
+        if not all(0 <= weight <= 1 for weight in weights[source].values()):
             raise ValueError("a weight is not between 0 and 1")
-    return found
+    return weights

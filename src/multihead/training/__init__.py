@@ -2,5 +2,6 @@
 
 from multihead.training.loop import Training
 from multihead.training.outcome import Observer, Outcome, Validation
+from multihead.training.plan import TrainingPlan
 
-__all__ = ["Observer", "Outcome", "Training", "Validation"]
+__all__ = ["Observer", "Outcome", "Training", "TrainingPlan", "Validation"]

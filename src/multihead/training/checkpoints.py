@@ -1,11 +1,12 @@
-"""Scheduled checkpoints: the weights to be averaged, the best weights, and early stopping.
+"""Scheduled checkpoints: the weights to be averaged, the best weights by a metric, and early stopping.
 
 Only validations at multiples of ``validation.every`` count, never a state saved in between or at the end of a
 run. So a run that is interrupted, or extended, arrives at the same weights.
 """
 
 import logging
-from collections.abc import Collection
+import math
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import NamedTuple
 
@@ -15,11 +16,23 @@ from multihead.run import Run
 from multihead.run.checkpoints import BEST, SCHEDULED, checkpoint_name
 from multihead.run.model_file import check_names
 from multihead.run.sanity_checks import check_numbers
+from multihead.training.averaging import Weights
 from multihead.training.extension import EARLIER
-from multihead.training.model_selection import WORST, Load, Weights, is_better
 from multihead.training.progress import PATIENCE, TrainingProgress
 
 LOG = logging.getLogger(__name__)
+
+Load = Callable[[], Weights]
+LOWER_IS_BETTER = {"loss", "wer", "cer"}
+WORST = {"bleu": 0.0, "chrf": 0.0, "exact": 0.0, "wer": 100.0, "cer": 100.0}
+"""Values of a model that has not learned to write yet; a lower loss is an improvement all the same."""
+
+
+def is_better(value: float, than: float, metric: str) -> bool:
+    """Return True if a metric's value is better than another. Any number is better than NaN."""
+    if math.isnan(than):
+        return not math.isnan(value)
+    return value < than if metric in LOWER_IS_BETTER else value > than
 
 
 class CheckpointSelection(NamedTuple):
@@ -114,8 +127,8 @@ class ScheduledCheckpoints:
         names += [EARLIER] if EARLIER in self.run.checkpoints() else []
         damaged = [name for name in names if not self._is_whole(name, like, progress, buffers)]
         loads = {name: partial(self._load, name) for name in names if name not in damaged}
-        kept: list[Load] = [loads[name] for name in scheduled if name in loads]
-        return CheckpointSelection(loads.get(BEST), kept, loads.get(EARLIER), damaged)
+        loaders: list[Load] = [loads[name] for name in scheduled if name in loads]
+        return CheckpointSelection(loads.get(BEST), loaders, loads.get(EARLIER), damaged)
 
     def _is_whole(
         self, name: str, like: Weights, progress: TrainingProgress, buffers: Collection[str]

@@ -47,10 +47,10 @@ def check(folder: Path, model: nn.Module, settings: OptimisationSettings) -> Non
     Raises:
         UserError: with the room that is needed and the room that is free.
     """
-    wanted, room = needed(model, settings) - bytes_taken(folder), free(folder)
-    if wanted > room:
+    missing, room = needed(model, settings) - bytes_taken(folder), free(folder)
+    if missing > room:
         raise UserError(
-            f"the checkpoints take up to {megabytes(wanted)}, but {megabytes(room)} are free",
+            f"the checkpoints take up to {megabytes(missing)}, but {megabytes(room)} are free",
             place=str(folder),
             remedy="Make room, name a --run folder on another disk, or lower training.average.",
         )

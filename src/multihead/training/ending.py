@@ -153,10 +153,10 @@ class Ending:
 
     def _out_of_time(self) -> bool:
         """Return True once the rest of the time is just enough for the cool-down."""
-        made = self.progress.step - self._first_step
-        if not self.limit.minutes or not made:
+        updates = self.progress.step - self._first_step
+        if not self.limit.minutes or not updates:
             return False
-        pace = (self.limit.clock() - self._began) / made
+        pace = (self.limit.clock() - self._began) / updates
         # After one update more it would be too late.
         first, last = cooldown_after(self.progress.step + 1, self.settings)
         return self.limit.left <= pace * (last - first + 1)

@@ -6,7 +6,7 @@ of (seed, step), so only weights, optimiser moments and a position are saved.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from itertools import islice
@@ -16,23 +16,22 @@ from torch import nn
 
 from multihead.batch import Batch
 from multihead.data.stream import Stream, StreamPosition
-from multihead.recipe.settings import FirstStage, OptimisationSettings, ValidationSchedule
-from multihead.run import Run
+from multihead.recipe.settings import FirstStage
 from multihead.system import hardware, parallel
 from multihead.training import optimizers
+from multihead.training.averaging import Weights
 from multihead.training.checkpoints import ScheduledCheckpoints
 from multihead.training.distributed.data_parallel import make_state, make_updater_of
 from multihead.training.distributed.same_weights import refuse_other_weights
 from multihead.training.distributed.shards import Shards
-from multihead.training.ending import Clock, Ending, TimeLimit
+from multihead.training.ending import Ending, TimeLimit
 from multihead.training.extension import reopen
-from multihead.training.final import FinalSelection
 from multihead.training.interrupt import Abandoned, Interrupt, interruptible
-from multihead.training.metrics import IntervalMetrics
-from multihead.training.model_selection import Weights
+from multihead.training.model_selection import FinalSelection
 from multihead.training.outcome import Observer, Outcome, Validation
+from multihead.training.plan import TrainingPlan
 from multihead.training.prefetch import prefetch
-from multihead.training.progress import TrainingProgress
+from multihead.training.progress import IntervalMetrics, TrainingProgress
 from multihead.training.recovery import Recovery
 from multihead.training.schedules import staged_rate
 from multihead.training.unsaved_state import Unsaved
@@ -45,63 +44,36 @@ class Training:
     """Trains one model in one run folder.
 
     Args:
-        run: the run folder, locked.
         model: a newly initialised model on its device, with ``loss(batch, step)``.
-        stream: returns the stream of batches from a position.
-        validate: validates the model, which is in evaluation mode, at a step.
+        plan: the run folder, data, validation, settings and time limit.
         observer: receives progress events.
-        settings: training settings.
-        validation: validation interval, metric and patience.
-        d_model: model width, for the noam schedule.
-        device: device of the model.
-        clock: returns seconds, for the time limit.
-        started: the clock's reading when the command started; None: now.
-        finish: end the training now: with a cool-down (schedule wsd), or with the weights it has.
-        longer: the newest state is the one before a cool-down, which is due later now (``training.longer``).
     """
 
-    def __init__(
-        self,
-        *,
-        run: Run,
-        model: nn.Module,
-        stream: Callable[[StreamPosition], Stream[Batch]],
-        validate: Callable[[nn.Module, int], Validation],
-        observer: Observer,
-        settings: OptimisationSettings,
-        validation: ValidationSchedule,
-        d_model: int,
-        device: torch.device,
-        clock: Clock = time.monotonic,
-        started: float | None = None,
-        finish: bool = False,
-        longer: bool = False,
-    ) -> None:
-        self.run, self.model, self.observer = run, model, observer
-        self._stream, self._validate, self._device = stream, validate, device
-        self.settings, self.validation, self.d_model = settings, validation, d_model
+    def __init__(self, model: nn.Module, plan: TrainingPlan, observer: Observer) -> None:
+        self.model, self.plan, self.observer = model, plan, observer
+        self.run, self.settings, self.validation = plan.run, plan.settings, plan.validation
         self._first: FirstStage | None = getattr(model, "first", None)
-        self.shards = Shards(settings.accumulate, asking=lambda: finish or run.finish_asked)
+        self.shards = Shards(self.settings.accumulate, asking=lambda: plan.finish or self.run.finish_asked)
         self._unsaved = Unsaved(model)
-        self.state = make_state(model, settings, device)
+        self.state = make_state(model, self.settings, plan.device)
         if parallel.first():
-            self.state.restore(run)
-            if longer:
-                reopen(run, self.progress)
+            self.state.restore(self.run)
+            if plan.longer:
+                reopen(self.run, self.progress)
         self.state.share()
         updater = make_updater_of(
-            model, self.state.optimizer, settings, device, self.shards, self.state.sharded
+            model, self.state.optimizer, self.settings, plan.device, self.shards, self.state.sharded
         )
-        self.recovery = Recovery(updater, self.state, settings, run.log)
-        self.checkpoints = ScheduledCheckpoints(run, validation, settings.average)
-        self.final = FinalSelection(run, settings, validation, self.checkpoints)
+        self.recovery = Recovery(updater, self.state, self.settings, self.run.log)
+        self.checkpoints = ScheduledCheckpoints(self.run, self.validation, self.settings.average)
+        self.final = FinalSelection(self.run, self.settings, self.validation, self.checkpoints)
         # A crash may have left checkpoints that were due for removal.
         self.checkpoints.clear(self.progress)
-        self._now, clock = self.shards.clock(time.monotonic), self.shards.clock(clock)
+        self._now, clock = self.shards.clock(time.monotonic), self.shards.clock(plan.clock)
         self._saved_at = self._now()
-        begun = clock() if started is None else parallel.from_first(lambda: started)
-        self.limit = TimeLimit(settings.minutes, clock, begun, self.progress.elapsed)
-        self.ending = Ending(settings, self.progress, self.limit)
+        begun = clock() if plan.started is None else parallel.from_first(lambda: plan.started)
+        self.limit = TimeLimit(self.settings.minutes, clock, begun, self.progress.elapsed)
+        self.ending = Ending(self.settings, self.progress, self.limit)
         self._interrupt = Interrupt()
 
     @property
@@ -125,9 +97,9 @@ class Training:
         if not self.done and not self.progress.step:
             self.limit.check_first(self._run_validation)
         self.model.train()
-        stream = self._stream(self.progress.position)
-        own = self.shards.of(stream)
-        with interruptible() as self._interrupt, prefetch(own, self._device) as batches:
+        stream = self.plan.stream(self.progress.position)
+        shards = self.shards.of(stream)
+        with interruptible() as self._interrupt, prefetch(shards, self.plan.device) as batches:
             try:
                 return self._fit(self._interrupt, batches, stream)
             except Abandoned:
@@ -178,7 +150,7 @@ class Training:
         progress, step = self.progress, self.progress.step + 1
         batches = [batch for batch, _ in group]
         after = group[-1][1] if self.shards.world == 1 else self.shards.after(stream, progress.position)
-        rate = staged_rate(step, self._first, self.settings, self.d_model, self.ending.cooldown)
+        rate = staged_rate(step, self._first, self.settings, self.plan.d_model, self.ending.cooldown)
         optimizers.set_rate(self.state.optimizer, rate)
         finished = self.recovery.update(step, batches, stream)
         if self.state.ema:
@@ -254,19 +226,19 @@ class Training:
         began = self.limit.clock()
         with self.state.whole() as model:
             if self.shards.world == 1:
-                found = self._validate_model(model)
+                validation = self._validate_model(model)
             else:
-                found = Validation(**parallel.from_first(lambda: asdict(self._validate_model(model))))
+                validation = Validation(**parallel.from_first(lambda: asdict(self._validate_model(model))))
                 self.shards.agree()
         self.limit.validation = self.limit.clock() - began
-        return found
+        return validation
 
     def _validate_model(self, model: nn.Module) -> Validation:
         model.eval()
         # Several processes stop together, after the update that follows.
         abandoning = self._interrupt.abandoning() if self.shards.world == 1 else nullcontext()
         with torch.no_grad(), abandoning:
-            result = self._validate(model, self.progress.step)
+            result = self.plan.validate(model, self.progress.step)
         model.train()
         hardware.return_memory()
         return result
@@ -284,8 +256,8 @@ class Training:
         """Select the final weights in the first process; all receive the outcome."""
         average = self.state.average()
         with self.state.whole() as model:
-            chosen, metrics = parallel.from_first(lambda: self._select(model, average))
-        return Outcome("finished", self.progress, chosen, metrics)
+            weights, metrics = parallel.from_first(lambda: self._select(model, average))
+        return Outcome("finished", self.progress, weights, metrics)
 
     def _select(self, model: nn.Module, average: Weights | None) -> tuple[str, dict[str, float]]:
         return self.final.select(model, average, self.progress, lambda: self._validate_model(model).metrics)

@@ -56,8 +56,8 @@ class MasterWeights:
 
     def add_gradient(self, objective: Tensor) -> None:
         """Add the objective's gradient to the gradients of the master weights."""
-        found = torch.autograd.grad(objective, self._used)
-        torch._foreach_copy_(self._received, list(found))
+        gradients = torch.autograd.grad(objective, self._used)
+        torch._foreach_copy_(self._received, list(gradients))
         torch._foreach_add_(self._gradients, self._received)
 
     @contextmanager

@@ -1,25 +1,106 @@
-"""Selection of a run's final weights by validation."""
+"""Selection of a run's final weights by validation; they are saved and logged at the end of a training."""
 
-import math
+import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from torch import Tensor
+from torch import nn
 
-from multihead.recipe.settings import OptimisationSettings
+from multihead.recipe.settings import OptimisationSettings, ValidationSchedule
+from multihead.run import Run
 from multihead.training import averaging
+from multihead.training.averaging import Weights
+from multihead.training.checkpoints import WORST, Load, ScheduledCheckpoints, is_better
+from multihead.training.extension import EARLIER
+from multihead.training.progress import TrainingProgress
 
-Weights = Mapping[str, Tensor]
-Load = Callable[[], Weights]
-LOWER_IS_BETTER = {"loss", "wer", "cer"}
-WORST = {"bleu": 0.0, "chrf": 0.0, "exact": 0.0, "wer": 100.0, "cer": 100.0}
-"""Values of a model that has not learned to write yet; a lower loss is an improvement all the same."""
+LOG = logging.getLogger(__name__)
+
+Metrics = dict[str, float]
 
 
-def is_better(value: float, than: float, metric: str) -> bool:
-    """Return True if a metric's value is better than another. Any number is better than NaN."""
-    if math.isnan(than):
-        return not math.isnan(value)
-    return value < than if metric in LOWER_IS_BETTER else value > than
+@dataclass(frozen=True, slots=True)
+class FinalSelection:
+    """Selects the final weights of a run.
+
+    Attributes:
+        run: the run folder, locked.
+        settings: training settings.
+        validation: validation metric.
+        checkpoints: the run's scheduled checkpoints.
+    """
+
+    run: Run
+    settings: OptimisationSettings
+    validation: ValidationSchedule
+    checkpoints: ScheduledCheckpoints
+
+    def end(self, progress: TrainingProgress) -> dict[str, Any] | None:
+        """Return the logged end of a run of as many steps, None if there is none."""
+        events = self.run.metrics()
+        ends = (e for e in events if e.get("event") == "end" and e["step"] == progress.step)
+        return next(ends, None)
+
+    def whole_end(self, progress: TrainingProgress) -> dict[str, Any] | None:
+        """Return the logged end if the model that was selected is there and whole; None otherwise."""
+        if not (event := self.end(progress)):
+            return None
+        if fault := self.run.model_fault():
+            LOG.warning("%s. The final weights are selected again.", fault)
+            return None
+        return event
+
+    def select(
+        self,
+        model: nn.Module,
+        average: Weights | None,
+        progress: TrainingProgress,
+        validate: Callable[[], Metrics],
+    ) -> tuple[str, Metrics]:
+        """Select among the undamaged checkpoints, save the run's model, and log the end.
+
+        Args:
+            model: the trained model; its weights are exchanged meanwhile, and restored.
+            average: the moving average of its weights, if there is one.
+            progress: of the training, which has ended.
+            validate: returns the metrics of the model as it is.
+
+        Returns:
+            The name of the weights, and their metrics.
+        """
+        trained = {name: weight.clone() for name, weight in model.state_dict().items()}
+        checkpoints = self.checkpoints.whole(
+            progress, trained, dict(model.named_buffers(remove_duplicate=False))
+        )
+        candidates = candidate_weights(
+            self.settings,
+            last=lambda: trained,
+            best=checkpoints.best,
+            scheduled=checkpoints.scheduled,
+            updated_since=progress.step % self.validation.every != 0 or bool(checkpoints.damaged),
+            ema=average,
+            earlier=checkpoints.earlier,
+        )
+        results: dict[str, Metrics] = {}
+        try:
+            for name, weights in candidates.items():
+                model.load_state_dict(weights())
+                results[name] = validate()
+        finally:
+            model.load_state_dict(trained)
+        metric, step = self.validation.metric, progress.step
+        best = select_best(results, metric)
+        self.run.save_model(candidates[best](), {"step": step, "weights": best})
+        values = {name: metrics[metric] for name, metrics in results.items()}
+        event = {"event": "end", "step": step, "weights": best, "candidates": values}
+        if checkpoints.damaged:
+            event["damaged"] = checkpoints.damaged
+        if not self.end(progress):
+            self.run.log({**event, "metrics": results[best]})
+        self.run.forget_finish()
+        self.run.remove(EARLIER)
+        return best, results[best]
 
 
 def select_best(results: Mapping[str, Mapping[str, float]], metric: str) -> str:

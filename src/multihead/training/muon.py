@@ -113,5 +113,5 @@ def orthogonalize(g_Kmn: Tensor, dtype: torch.dtype) -> Tensor:
 def hidden_matrices(model: nn.Module) -> set[Tensor]:
     """Return the matrices of attention and feed-forward layers; embeddings and output layers are others."""
     # Reading the weight of a parametrised layer may change its buffers, and gives no parameter.
-    found = (part._parameters.get("weight") for part in model.modules() if isinstance(part, Linear))
-    return {weight for weight in found if weight is not None}
+    matrices = (part._parameters.get("weight") for part in model.modules() if isinstance(part, Linear))
+    return {weight for weight in matrices if weight is not None}

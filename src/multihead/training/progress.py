@@ -1,14 +1,88 @@
-"""The progress of a training run, saved as JSON next to the tensors of its state."""
+"""The progress of a training run and its metrics, saved as JSON next to the tensors of its state."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from multihead.data.stream import StreamPosition
-from multihead.training.metrics import IntervalMetrics
+from multihead.training.update import UpdateStats
 
 PATIENCE = "early stopping"
 """The reason of early stopping begins with this."""
+
+
+@dataclass
+class IntervalMetrics:
+    """Running sums over the updates since the last log line.
+
+    Attributes:
+        sums: sum of every loss term.
+        counts: denominator of every loss term.
+        updates: number of finished updates.
+        tokens: target tokens of the started updates.
+        norm: sum of the gradient norms.
+        rate: the last learning rate.
+        seconds: time spent.
+    """
+
+    sums: dict[str, float] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    updates: int = 0
+    tokens: int = 0
+    norm: float = 0.0
+    rate: float = 0.0
+    seconds: float = 0.0
+
+    def add_started(self, *, tokens: int, rate: float) -> None:
+        """Add a started update."""
+        self.tokens += tokens
+        self.rate = rate
+
+    def add_finished(self, stats: Sequence[UpdateStats]) -> None:
+        """Add the statistics of finished updates."""
+        for update in stats:
+            for name, value in update.sums.items():
+                self.sums[name] = self.sums.get(name, 0.0) + value
+                self.counts[name] = self.counts.get(name, 0) + update.counts[name]
+            self.updates += 1
+            self.norm += update.norm
+
+    def means(self) -> dict[str, float]:
+        """Return the mean of every loss term: "loss", then the others by name, also after a resume."""
+        names = sorted(self.sums, key=lambda name: (name != "loss", name))
+        return {name: self.sums[name] / max(1, self.counts[name]) for name in names}
+
+    def speed(self, remaining: int) -> dict[str, float]:
+        """Return learning rate, mean gradient norm, throughput, and the ETA of the remaining updates."""
+        return {
+            "rate": self.rate,
+            "norm": self.norm / max(1, self.updates),
+            "tokens_per_second": self.tokens / self.seconds,
+            "eta_seconds": remaining * self.seconds / max(1, self.updates),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the metrics as a JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> "IntervalMetrics":
+        """Return the metrics from the JSON object of :meth:`to_dict`.
+
+        Raises:
+            ValueError: it is not such an object.
+        """
+        try:
+            metrics = cls(**saved)
+            values = [*metrics.sums.values(), *metrics.counts.values()]
+            values += [metrics.updates, metrics.tokens, metrics.norm, metrics.rate, metrics.seconds]
+            if metrics.sums.keys() != metrics.counts.keys() or not all(
+                type(v) in (int, float) for v in values
+            ):
+                raise TypeError("sums and counts do not match")
+        except (AttributeError, TypeError) as error:
+            raise ValueError(f"not the metrics of updates: {error}") from None
+        return metrics
 
 
 @dataclass
@@ -72,19 +146,25 @@ class TrainingProgress:
         unlogged = rest.pop("unlogged", rest.pop("untold", {}))  # "untold", or nothing: earlier versions
         try:
             metrics = IntervalMetrics.from_dict(unlogged)
-            found = cls(**{**rest, "position": StreamPosition(**rest["position"]), "unlogged": metrics})
-            found.scheduled = list(found.scheduled)
-            first, last = found.cooldown
-            found.cooldown = (first, last)
+            state = cls(**{**rest, "position": StreamPosition(**rest["position"]), "unlogged": metrics})
+            state.scheduled = list(state.scheduled)
+            first, last = state.cooldown
+            state.cooldown = (first, last)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"not the progress of a training run: {error}") from None
-        counts = [found.step, found.tokens, found.best_step, found.without_gain]
-        counts += [*found.scheduled, *found.cooldown, found.gain_step, found.skipped, found.parts - 1]
-        for count in (*counts, found.position.epoch, found.position.batch):
+        counts = [state.step, state.tokens, state.best_step, state.without_gain]
+        counts += [
+            *state.scheduled,
+            *state.cooldown,
+            state.gain_step,
+            state.skipped,
+            state.parts - 1,
+        ]
+        for count in (*counts, state.position.epoch, state.position.batch):
             if type(count) is not int or count < 0:
                 raise ValueError(f"not the progress of a training run: {count!r} is not a count")
-        optional = [value for value in (found.best, found.best_loss, found.lowest_loss) if value is not None]
-        for value in (*optional, found.seconds, found.elapsed):
+        optional = [value for value in (state.best, state.best_loss, state.lowest_loss) if value is not None]
+        for value in (*optional, state.seconds, state.elapsed):
             if not isinstance(value, float | int):
                 raise ValueError(f"not the progress of a training run: {value!r} is not a number")
-        return found
+        return state

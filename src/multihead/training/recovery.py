@@ -17,9 +17,8 @@ from multihead.data.stream import Stream, StreamPosition
 from multihead.errors import UserError
 from multihead.recipe.settings import OptimisationSettings
 from multihead.system import hardware, parallel
-from multihead.training.splitting import rows, split
 from multihead.training.state import TrainingState
-from multihead.training.update import NotFiniteUpdateError, Updater, UpdateStats
+from multihead.training.update import NotFiniteUpdateError, Updater, UpdateStats, rows, split
 
 MAX_NAMED = 8
 """Examples of a batch that an error names."""

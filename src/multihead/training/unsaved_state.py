@@ -58,17 +58,17 @@ class Unsaved:
 
     def warn(self) -> None:
         """Log each value that has changed, once."""
-        found = [name for name in self._changed() if name not in self._warned]
-        self._warned.update(found)
-        if found and parallel.first():
+        names = [name for name in self._changed() if name not in self._warned]
+        self._warned.update(names)
+        if names and parallel.first():
             LOG.warning(
                 "Training changes %s, which no checkpoint holds: a resumed training and the trained model "
                 "begin with the first value. Register a persistent buffer and change it in place "
                 "(register_buffer). If no layer ever reads it, name it in the layer's class: "
                 '%s = ("%s",)',
-                ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else ""),
+                ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else ""),
                 RECORDED,
-                _last(found[0]),
+                _last(names[0]),
             )
 
     def _changed(self) -> list[str]:

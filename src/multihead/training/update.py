@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
@@ -17,7 +17,6 @@ from multihead.nn.losses import Loss, objective
 from multihead.recipe.settings import OptimisationSettings
 from multihead.system import hardware, randomness
 from multihead.training.compiling import LossFunction, compile_loss, deterministic
-from multihead.training.splitting import split
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +108,11 @@ class Updater:
         self, batch: Batch, step: int, totals: Mapping[str, int | Tensor]
     ) -> dict[str, tuple[Tensor, str]]:
         """Accumulate a micro-batch's gradient in ``parts`` parts; return as :meth:`add_gradient`."""
-        found: dict[str, tuple[Tensor, str]] = {}
+        terms: dict[str, tuple[Tensor, str]] = {}
         for part in split(batch, self.parts):
             for name, (value, per) in self.add_gradient(part.to(self.device), step, totals).items():
-                found[name] = (found[name][0] + value if name in found else value, per)
-        return found
+                terms[name] = (terms[name][0] + value if name in terms else value, per)
+        return terms
 
     def add_gradient(
         self, batch: Batch, step: int, totals: Mapping[str, int | Tensor]
@@ -169,3 +168,33 @@ def check_finite(norm: float, step: int, sums: Mapping[str, Tensor] | None = Non
         raise NotFiniteUpdateError("gradient", step)
     if sums and not math.isfinite(sums.get("loss", 0.0)):
         raise NotFiniteUpdateError("loss", step)
+
+
+# --- parts of a batch: losses are sums, so the parts' gradients add up to the batch's ------------------
+
+
+def rows(batch: Batch) -> int:
+    """Return the number of rows of a batch; 1 for a batch that cannot be split by rows."""
+    sizes = {tensor.shape[0] if tensor.dim() else 0 for tensor in batch.tensors()}
+    return max(1, sizes.pop()) if len(sizes) == 1 else 1
+
+
+def split(batch: Batch, parts: int) -> Iterator[Batch]:
+    """Yield a batch in at most ``parts`` parts of nearly as many rows, in order.
+
+    The plain numbers of a part (``tokens``) are those of the whole batch.
+    """
+    count = rows(batch)
+    parts = min(parts, count)
+    if parts < 2:
+        yield batch
+        return
+    for number in range(parts):
+        yield _rows(batch, number * count // parts, (number + 1) * count // parts)
+
+
+def _rows(batch: Batch, first: int, end: int) -> Batch:
+    def cut(tensor: Tensor) -> Tensor:
+        return tensor[first:end]
+
+    return batch.map_tensors(cut)

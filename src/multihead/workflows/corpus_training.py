@@ -57,22 +57,22 @@ def train(
         UserError: no training data, invalid settings or data, or a run folder with other settings.
         KeyboardInterrupt: the training was interrupted; its state is saved.
     """
-    given = {"source": source, "target": target, "valid_source": valid_source, "valid_target": valid_target}
-    files = {side: _names(paths) for side, paths in given.items()}
+    options = {"source": source, "target": target, "valid_source": valid_source, "valid_target": valid_target}
+    files = {side: _names(paths) for side, paths in options.items()}
     run_folder, init_folder = (None if name is None else Path(name) for name in (run, init))
     listed = [f"{languages}={','.join(_names(paths))}" for languages, paths in (corpus or {}).items()]
     keys = {**(settings or {}), **named_corpora(None if corpora is None else str(corpora), listed)}
     resolve = resolve_corpora if several(keys) else resolve_recipe
-    made = resolve(None if recipe is None else str(recipe), files, keys, run=run_folder, init=init_folder)
-    folder = run_folder or default_folder(made)
+    resolved = resolve(None if recipe is None else str(recipe), files, keys, run=run_folder, init=init_folder)
+    folder = run_folder or default_folder(resolved)
     if longer:
         check_longer(run_folder)
     console = Console(
         file=sys.stdout, quiet=quiet, markup=False, highlight=False, emoji=False, soft_wrap=True
     )
     with ProgressDisplay(console) as display:
-        made = settle_alternative(made, folder, display)
-        outcome = train_recipe(made, folder, display, init=init_folder, longer=longer)
+        resolved = settle_alternative(resolved, folder, display)
+        outcome = train_recipe(resolved, folder, display, init=init_folder, longer=longer)
     if outcome.status == "interrupted":
         raise KeyboardInterrupt(f"after step {outcome.progress.step:,}; the same call resumes")
     return folder

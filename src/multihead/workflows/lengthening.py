@@ -50,17 +50,17 @@ def lengthen(
             fact, place=str(source), remedy="Only a table of learned positions can be lengthened."
         )
     old = _check(recipe, positions, source)
-    wanted = _changes(recipe, old, positions, attention, window)
-    new = with_model(recipe, wanted)
+    changes = _changes(recipe, old, positions, attention, window)
+    new = with_model(recipe, changes)
     if hasattr(new.data, "max_length"):
         new = replace(new, data=new.data.model_copy(update={"max_length": positions}))
     weights = _weights(run.load_model().state_dict(), new, old)
     data = {"files": file_hashes([source / WEIGHTS]), "fingerprint": "lengthened"}
     files.make_folder(folder.parent)
     tokenizers = run.tokenizers()[:1]
-    with Run.create(folder, new, tokenizers, environment(data)) as made:
-        made.save_model(weights, {"weights": "lengthened"})
-    return made
+    with Run.create(folder, new, tokenizers, environment(data)) as longer:
+        longer.save_model(weights, {"weights": "lengthened"})
+    return longer
 
 
 def _check(recipe: Recipe[Settings], positions: int, source: Path) -> int:
@@ -88,8 +88,8 @@ def _changes(
     changes: dict[str, object] = {LENGTH[recipe.kind]: positions, "attention": kind}
     if kind in WINDOWED:
         as_before = old if recipe.kind == "gpt" else 2 * (old // 2) + 1
-        own = as_before if model.attention not in WINDOWED else model.window
-        changes["window"] = window or own
+        default = as_before if model.attention not in WINDOWED else model.window
+        changes["window"] = window or default
     elif window is not None:
         raise UserError(f'attention = "{kind}" has no window', place="--window", remedy="Leave it out.")
     return changes

@@ -124,8 +124,8 @@ def recorders(names: Sequence[str], folder: Path) -> list[Recorder]:
     """
     for name in names:
         if name not in RECORDERS:
-            known = ", ".join(RECORDERS)
-            raise UserError(f"no such observer: {name}", place="--observe", remedy=f"One of: {known}.")
+            choices = ", ".join(RECORDERS)
+            raise UserError(f"no such observer: {name}", place="--observe", remedy=f"One of: {choices}.")
     return [RECORDERS[name](folder) for name in dict.fromkeys(names)]
 
 
@@ -180,15 +180,15 @@ class Observed:
         self._each(lambda one: one.close())
 
     def _each(self, call: Callable[[Recorder], None]) -> None:
-        for one in list(self._recorders):
+        for recorder in list(self._recorders):
             try:
-                call(one)
+                call(recorder)
             except Exception as error:  # whatever another library raises must not end a training
-                self._recorders.remove(one)
-                fact = f"{type(one).__name__} failed and is left out from here on"
+                self._recorders.remove(recorder)
+                fact = f"{type(recorder).__name__} failed and is left out from here on"
                 warnings.warn(f"{fact}: {type(error).__name__}: {error}", stacklevel=2)
                 with suppress(Exception):
-                    one.close()
+                    recorder.close()
 
 
 def _numbers(kind: str, event: Mapping[str, Any]) -> dict[str, float]:

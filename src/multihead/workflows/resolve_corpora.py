@@ -12,7 +12,7 @@ from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.system.addresses import absolute
 from multihead.tasks.translation.suggest import measure_corpus, suggest_settings
-from multihead.tasks.translation.suggest.extended import own_defaults, sized_as
+from multihead.tasks.translation.suggest.sizes import own_defaults, sized_as
 from multihead.tasks.translation.without_effect import refuse_keys, refuse_without_effect
 from multihead.text.corpus import check_sides
 from multihead.text.symbols import ALL_STANDARD, STANDARD
@@ -35,7 +35,7 @@ def named_corpora(file: str | None, listed: Sequence[str]) -> dict[str, object]:
     Raises:
         UserError: an entry without "=", or two of the same languages.
     """
-    found: dict[str, object] = {} if file is None else {"data.corpora": str(Path(file).absolute())}
+    corpora_settings: dict[str, object] = {} if file is None else {"data.corpora": str(Path(file).absolute())}
     files: dict[str, list[str]] = {}
     for entry in listed:
         languages, equals, names = entry.partition("=")
@@ -46,7 +46,7 @@ def named_corpora(file: str | None, listed: Sequence[str]) -> dict[str, object]:
             remedy = "List both in a corpora.toml, each with a name of its own."
             raise UserError(f"{languages} is named twice", place="--corpus", remedy=remedy)
         files[languages] = [absolute(name) for name in names.split(",")]
-    return {**found, **({"data.corpus": files} if files else {})}
+    return {**corpora_settings, **({"data.corpus": files} if files else {})}
 
 
 def resolve_corpora(
@@ -111,14 +111,14 @@ def _suggest(first: Recipe[Settings], given: Mapping[str, object]) -> Mapping[st
     found = corpora(first.data)
     for corpus in found:
         check_sides(corpus.files, corpus.files.source, corpus.files.target)
-    each = [(measure_corpus(corpus.files), len(corpus.directions)) for corpus in found]
+    measured = [(measure_corpus(corpus.files), len(corpus.directions)) for corpus in found]
     whole = replace(
-        each[0][0],
-        pairs=sum(one.pairs * ways for one, ways in each),
-        target_characters=sum(one.target_characters * ways for one, ways in each),
+        measured[0][0],
+        pairs=sum(one.pairs * ways for one, ways in measured),
+        target_characters=sum(one.target_characters * ways for one, ways in measured),
         # Corpora in one script share its letters; several scripts have at least those of the largest.
-        characters=max(one.characters for one, _ in each),
-        words=sum(one.words for one, _ in each),
+        characters=max(one.characters for one, _ in measured),
+        words=sum(one.words for one, _ in measured),
     )
     steps = first.training.steps if "training.steps" in given else None
     optimizer = first.training.optimizer if "training.optimizer" in given else None

@@ -120,8 +120,8 @@ def _own_files(base: Recipe[Settings], named: Files) -> dict[str, object]:
     if "source" not in named:
         return _absolute(base, named)
     files = _absolute(base, {"valid_source": (), "valid_target": (), **named})
-    found = languages(base.data.model_copy(update=named))
-    return {**files, "data.tests": {}, "data.source_language": "", "data.target_language": "", **found}
+    codes = languages(base.data.model_copy(update=named))
+    return {**files, "data.tests": {}, "data.source_language": "", "data.target_language": "", **codes}
 
 
 def _absolute(base: Recipe[Settings], named: Files) -> dict[str, object]:
@@ -146,8 +146,8 @@ def _fine_tuning(
     schedule = first.training.schedule
     suggested: Mapping[str, object]
     if schedule == "wsd":
-        asked = RequestedSettings(schedule=schedule, steps=_steps(first, given) or 0)
-        suggested = suggest(measure(refuse_standard_input(first.data)), asked).settings
+        requested = RequestedSettings(schedule=schedule, steps=_steps(first, given) or 0)
+        suggested = suggest(measure(refuse_standard_input(first.data)), requested).settings
     else:
         suggested = suggest_settings(measure_corpus(refuse_standard_input(first.data)), _steps(first, given))
     duration = {key: suggested[key] for key in DURATION_KEYS} | _existing_duration(run)

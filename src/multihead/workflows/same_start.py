@@ -29,21 +29,21 @@ def recipe_of_first(make: Callable[[], Recipe[Settings]]) -> Recipe[Settings]:
     Raises:
         UserError: a process has no such file, or one with other content.
     """
-    made: list[Recipe[Settings]] = []
+    recipes: list[Recipe[Settings]] = []
 
     def shared() -> dict[str, str]:
-        made.append(make())
+        recipes.append(make())
         if parallel.world() == 1:
             return {}
-        return {"recipe": to_toml(made[0]), "file": plugins.path(made[0].kind)}
+        return {"recipe": to_toml(recipes[0]), "file": plugins.path(recipes[0].kind)}
 
-    found = parallel.from_first(shared)
-    if not made:
-        if found["file"]:
-            plugins.name_file(found["file"])
-        made.append(from_toml(found["recipe"]))
-    parallel.require_equal_facts({"the model": made[0].kind, "the task": made[0].task}, SAME_CODE)
-    return made[0]
+    content = parallel.from_first(shared)
+    if not recipes:
+        if content["file"]:
+            plugins.name_file(content["file"])
+        recipes.append(from_toml(content["recipe"]))
+    parallel.require_equal_facts({"the model": recipes[0].kind, "the task": recipes[0].task}, SAME_CODE)
+    return recipes[0]
 
 
 def refuse_several(option: str) -> None:
@@ -94,11 +94,11 @@ def refuse_other_data(fingerprint: str) -> None:
 @cache
 def source_hash() -> str:
     """Return a hash of the package's source code, 16 hexadecimal digits."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     root = Path(parallel.__file__).parent
     for path in sorted(root.rglob("*.py")):
-        found.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
-    return found.hexdigest()[:16]
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def with_processes(environment: Mapping[str, Any], settings: OptimisationSettings) -> dict[str, Any]:

@@ -17,9 +17,8 @@ from multihead.tasks.translation.suggest import (
     suggest,
     within_time,
 )
-from multihead.tasks.translation.suggest.extended import own_defaults, sized_as
 from multihead.tasks.translation.suggest.profile import CorpusProfile
-from multihead.tasks.translation.suggest.sizes import tokens
+from multihead.tasks.translation.suggest.sizes import own_defaults, sized_as, tokens
 from multihead.text.bpe_dropout import supports_dropout
 from multihead.text.symbols import ALL_STANDARD, STANDARD
 from multihead.workflows.update_speed import tokens_per_second
@@ -61,7 +60,7 @@ def suggest_recipe(
         # Two vocabularies share no matrix, which is the default of one.
         first = recipes.from_toml("", overrides={**overrides, "model.tied": "decoder", **given})
     recipes.refuse_contradictions(first)  # before the corpus is measured
-    asked = _asked(first, given)  # likewise: a file may be missing
+    requested = _asked(first, given)  # likewise: a file may be missing
     corpus = measure(refuse_standard_input(first.data))
 
     def recipe_of(found: Suggestion) -> Recipe[Settings]:
@@ -72,13 +71,13 @@ def suggest_recipe(
         reasons = {key: why for key, why in found.reasons.items() if key in fresh and key not in given}
         return replace(recipes.from_toml("", overrides=values), reasons=reasons)
 
-    suggestion = suggest(corpus, asked)
-    chosen = recipe_of(suggestion)
+    suggestion = suggest(corpus, requested)
+    recipe = recipe_of(suggestion)
     if first.training.minutes and not duration:
-        chosen = recipe_of(_within(chosen, suggestion, corpus))
+        recipe = recipe_of(_within(recipe, suggestion, corpus))
     sized = not {"tokenizer.vocab_size", "tokenizer.target_vocab_size"}.isdisjoint(given)
-    close = None if sized or first.training.minutes else alternative(corpus, asked)
-    return replace(chosen, alternative=recipe_of(suggest(corpus, close))) if close else chosen
+    close = None if sized or first.training.minutes else alternative(corpus, requested)
+    return replace(recipe, alternative=recipe_of(suggest(corpus, close))) if close else recipe
 
 
 def _imply(given: Mapping[str, object]) -> dict[str, object]:
@@ -96,8 +95,8 @@ def _within(recipe: Recipe[Settings], found: Suggestion, corpus: CorpusProfile) 
     affordable = TRAINING_SHARE * 60 * recipe.training.minutes * tokens_per_second(recipe, length)
     decided = within_time.within(found.settings, affordable, epoch)
     return Suggestion(
-        {**found.settings, **{key: one.value for key, one in decided.items()}},
-        {**found.reasons, **{key: one.reason for key, one in decided.items() if one.reason}},
+        {**found.settings, **{key: decision.value for key, decision in decided.items()}},
+        {**found.reasons, **{key: decision.reason for key, decision in decided.items() if decision.reason}},
     )
 
 
@@ -138,7 +137,7 @@ def _asked(first: Recipe[Settings], given: Mapping[str, object]) -> RequestedSet
     files = vocabularies.from_files(settings, None)
     kind = settings.kind if "tokenizer.kind" in given else ""
     if any(files):
-        plain = (supports_dropout(one) if one else settings.kind == "bpe" for one in files)
+        plain = (supports_dropout(tokenizer) if tokenizer else settings.kind == "bpe" for tokenizer in files)
         kind = "bpe" if all(plain) else "file"
     joint = settings.joint if any(files) or "tokenizer.joint" in given else None
     if joint is None and getattr(first.model, "tied", "") == "all" and "model.tied" in given:
@@ -168,9 +167,9 @@ def refuse_standard_input(data: DataSettings) -> DataSettings:
 
 def _name(data: DataSettings) -> str:
     """Return a name for a corpus: ``de-en`` for ``train.de`` and ``train.en``, else the first file's name."""
-    found = list(languages(data).values()) or [data.source_language, data.target_language]
-    if all(found):
-        return "-".join(map(str, found))
+    codes = list(languages(data).values()) or [data.source_language, data.target_language]
+    if all(codes):
+        return "-".join(map(str, codes))
     return Path(data.source[0]).name.partition(".")[0] or "corpus"
 
 

@@ -53,14 +53,14 @@ def settle_alternative(recipe: Recipe[Settings], folder: Path, observer: TrainOb
     if Run.exists(folder):
         return other if _choice(Run.open(folder).recipe) == _choice(other) else recipe
     work = folder.with_name(f"{folder.name}.trial")
-    found = [_judge(one, work / str(number), recipe, observer) for number, one in enumerate((recipe, other))]
-    better = min(range(2), key=found.__getitem__)
+    losses = [_judge(one, work / str(number), recipe, observer) for number, one in enumerate((recipe, other))]
+    better = min(range(2), key=losses.__getitem__)
     shutil.rmtree(work)
-    chosen = (recipe, other)[better]
-    mine, theirs = found[better], found[1 - better]
+    selected = (recipe, other)[better]
+    mine, theirs = losses[better], losses[1 - better]
     why = f"after brief trainings of both choices, {mine:.3f} nats a held-out character, against {theirs:.3f}"
     reasons = {key: why for key in CHOSEN_BY if _choice(recipe)[key] != _choice(other)[key]}
-    return replace(chosen, alternative=None, reasons={**chosen.reasons, **reasons})
+    return replace(selected, alternative=None, reasons={**selected.reasons, **reasons})
 
 
 def typed_differences(recipe: Recipe[Settings]) -> str:

@@ -90,8 +90,8 @@ def make_state(model: nn.Module, settings: OptimisationSettings, device: torch.d
         if divides
         else TrainingState
     )
-    found: TrainingState = kind(model, settings, device)
-    return found
+    state: TrainingState = kind(model, settings, device)
+    return state
 
 
 def make_updater_of(
@@ -107,6 +107,6 @@ def make_updater_of(
         return make_updater(model, optimizer, settings, device)
     if settings.shard_weights:
         kind = import_module("multihead.training.distributed.sharded_update").FullyShardedUpdater
-        found: Updater = kind(model, optimizer, settings, device, shards)
-        return found
+        updater: Updater = kind(model, optimizer, settings, device, shards)
+        return updater
     return SharedUpdater(model, optimizer, settings, device, shards, sharded)

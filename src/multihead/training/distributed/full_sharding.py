@@ -68,13 +68,13 @@ class FullSharding:
     @torch.no_grad()
     def gather(self, part: Tensor, shape: torch.Size) -> Tensor:
         """Return the whole of the processes' parts in the first; all processes call it together."""
-        own = local(part)
+        shard = local(part)
         height = -(-shape[0] // parallel.world())
-        padded = own.new_zeros((height, *shape[1:]))
-        padded[: len(own)] = own
+        padded = shard.new_zeros((height, *shape[1:]))
+        padded[: len(shard)] = shard
         pieces = [torch.empty_like(padded) for _ in range(parallel.world())] if parallel.first() else None
         dist.gather(padded, pieces, dst=0)
-        return torch.cat(pieces)[: shape[0]] if pieces else own
+        return torch.cat(pieces)[: shape[0]] if pieces else shard
 
     # --- a whole model in the first process ------------------------------------------------------------
 

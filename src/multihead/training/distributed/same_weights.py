@@ -24,11 +24,11 @@ def refuse_other_shapes(model: nn.Module) -> None:
 
 def weights_hash(weights: Mapping[str, Tensor]) -> str:
     """Return the SHA-256 of weights, in the order of their names."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for name, weight in sorted(weights.items()):
-        found.update(name.encode())
-        found.update(weight.detach().cpu().contiguous().flatten().view(dtype=torch.uint8).numpy().data)
-    return found.hexdigest()
+        digest.update(name.encode())
+        digest.update(weight.detach().cpu().contiguous().flatten().view(dtype=torch.uint8).numpy().data)
+    return digest.hexdigest()
 
 
 def refuse_other_weights(model: nn.Module, step: int) -> None:

@@ -47,9 +47,9 @@ class ShardedOptimizer:
         self.optimizer.step()
         changed = {id(p) for p, has in zip(self.parameters, moved, strict=True) if has}
         for rank in range(parallel.world()):
-            own = [p for p in self._of(rank) if id(p) in changed]
-            for dtype in dict.fromkeys(p.dtype for p in own):
-                self._send(rank, [p for p in own if p.dtype == dtype])
+            parameters = [p for p in self._of(rank) if id(p) in changed]
+            for dtype in dict.fromkeys(p.dtype for p in parameters):
+                self._send(rank, [p for p in parameters if p.dtype == dtype])
 
     def _send(self, rank: int, own: list[Tensor]) -> None:
         key = own[0].dtype, sum(p.numel() for p in own)
@@ -91,8 +91,8 @@ class ShardedOptimizer:
 
 def owners(sizes: list[int], world: int) -> list[int]:
     """Return the owner of each parameter: the largest first, each to the process that owns least so far."""
-    held, found = [0] * world, [0] * len(sizes)
+    held, owner = [0] * world, [0] * len(sizes)
     for number in sorted(range(len(sizes)), key=lambda number: (-sizes[number], number)):
-        found[number] = min(range(world), key=lambda rank: (held[rank], rank))
-        held[found[number]] += sizes[number]
-    return found
+        owner[number] = min(range(world), key=lambda rank: (held[rank], rank))
+        held[owner[number]] += sizes[number]
+    return owner

@@ -2,19 +2,24 @@
 
 ``profile`` measures the corpus in one pass; ``pieces``, ``sizes`` and ``duration`` are the decisions, pure
 functions that return a value and its reason; ``suggest`` combines them. No rule knows a corpus by name.
-``by_size`` suggests settings by the number of pairs alone, for several corpora in one model.
+``suggest_settings`` uses the number of pairs alone, for several corpora in one model.
 """
 
-from multihead.tasks.translation.suggest.by_size import (
-    MUON_RATE_FACTOR,
-    OTHER_MODELS_RATE_FACTOR,
+from multihead.tasks.translation.suggest.combined import (
     CorpusSize,
+    RequestedSettings,
+    Suggestion,
+    alternative,
     measure_corpus,
-    model_settings,
+    suggest,
     suggest_settings,
 )
-from multihead.tasks.translation.suggest.combined import RequestedSettings, Suggestion, alternative, suggest
 from multihead.tasks.translation.suggest.profile import CorpusProfile, measure, profile
+from multihead.tasks.translation.suggest.sizes import (
+    MUON_RATE_FACTOR,
+    OTHER_MODELS_RATE_FACTOR,
+    model_settings,
+)
 
 __all__ = [
     "MUON_RATE_FACTOR",

@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from multihead.tasks.translation.suggest import by_size, duration, limits, pieces, sizes
+from multihead.data.pairs import read_pairs
+from multihead.recipe.settings import DataSettings
+from multihead.tasks.translation.suggest import duration, limits, pieces, sizes
 from multihead.tasks.translation.suggest.decision import Decision
 from multihead.tasks.translation.suggest.profile import CorpusProfile
+from multihead.text.pieces import MAX_PIECE_CHARS, alphabet, count, normalizer, script_pre_tokenizer
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ def suggest(corpus: CorpusProfile, asked: RequestedSettings | None = None) -> Su
     both = (kinds[0].value, kinds[1].value)
     joint = Decision(asked.joint, "as asked") if asked.joint is not None else pieces.joint(corpus, both)
     row = sizes.size(corpus, both)
-    found: dict[str, Decision[object]] = {
+    decisions: dict[str, Decision[object]] = {
         "tokenizer.kind": kinds[0],
         **({"tokenizer.target_kind": kinds[1]} if both[0] != both[1] else {}),
         "tokenizer.joint": joint,
@@ -62,12 +65,12 @@ def suggest(corpus: CorpusProfile, asked: RequestedSettings | None = None) -> Su
         **_training(corpus, both, row.value, asked),
     }
     model = sizes.model(row.value, asked.model, both, joint=joint.value)
-    found |= {f"model.{key}": Decision(value, "") for key, value in model.items()}
+    decisions |= {f"model.{key}": Decision(value, "") for key, value in model.items()}
     if "d_model" in model:
-        found["model.d_model"] = Decision(model["d_model"], row.reason)
+        decisions["model.d_model"] = Decision(model["d_model"], row.reason)
     return Suggestion(
-        {key: decision.value for key, decision in found.items()},
-        {key: decision.reason for key, decision in found.items() if decision.reason},
+        {key: decision.value for key, decision in decisions.items()},
+        {key: decision.reason for key, decision in decisions.items() if decision.reason},
     )
 
 
@@ -106,7 +109,7 @@ def _apostrophe(corpus: CorpusProfile, *, joint: bool) -> dict[str, Decision[obj
 
 
 def _vocabularies(
-    corpus: CorpusProfile, kinds: tuple[str, str], row: by_size.Size, *, joint: bool
+    corpus: CorpusProfile, kinds: tuple[str, str], row: sizes.Size, *, joint: bool
 ) -> dict[str, Decision[object]]:
     if joint:
         return {"tokenizer.vocab_size": pieces.vocab_size(corpus, 2, kinds[0], row.vocab_size)}
@@ -117,18 +120,18 @@ def _vocabularies(
 def _limits(corpus: CorpusProfile, kinds: tuple[str, str], model: str) -> dict[str, Decision[object]]:
     """Return the limits of pairs where the usual ones do not suit the corpus."""
     ratio, length = limits.decide_length_ratio(corpus), limits.length(corpus, kinds)
-    found: dict[str, Decision[object]] = {
+    decisions: dict[str, Decision[object]] = {
         "data.max_length_ratio": ratio,
         "data.max_length": length,
         "data.max_chars": limits.decide_characters(corpus),
     }
     if model == "conv_s2s":  # learned positions, one of them for the end token
-        found["model.max_positions"] = Decision(length.value + 1, length.reason)
-    return {key: decision for key, decision in found.items() if decision.reason}
+        decisions["model.max_positions"] = Decision(length.value + 1, length.reason)
+    return {key: decision for key, decision in decisions.items() if decision.reason}
 
 
 def _training(
-    corpus: CorpusProfile, kinds: tuple[str, str], row: by_size.Size, asked: RequestedSettings
+    corpus: CorpusProfile, kinds: tuple[str, str], row: sizes.Size, asked: RequestedSettings
 ) -> dict[str, Decision[object]]:
     batch = sizes.batch_tokens(corpus, kinds)
     epoch = max(1, round(sizes.epoch_tokens(corpus, kinds)[0] / batch.value))
@@ -136,8 +139,7 @@ def _training(
     decided = duration.updates(epoch, row.epochs, schedule)
     steps = Decision(asked.steps, "as asked") if asked.steps else decided
     optimizer = asked.optimizer or (row.optimizer if asked.model == "transformer" else "adam")
-    rate = row.learning_rate * (by_size.MUON_RATE_FACTOR if optimizer == "muon" else 1)
-    rate *= 1 if asked.model == "transformer" else by_size.OTHER_MODELS_RATE_FACTOR
+    rate = sizes.learning_rate(row, optimizer, asked.model)
     rate *= sizes.STABLE_RATE if schedule == "wsd" else 1
     planned = row.epochs * epoch
     return {
@@ -154,4 +156,87 @@ def _training(
         "validation.patience": Decision(duration.PATIENCE, "training ends when it stops paying"),
         "validation.patience_share": Decision(duration.PATIENCE_SHARE, ""),
         "validation.patience_loss": Decision(True, "the metric alone is noisy early on"),
+    }
+
+
+# --- by size alone ------------------------------------------------------------------------------------
+
+MAX_WORDS = 50_000
+"""Limit of counted words; larger than the largest vocabulary."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusSize:
+    """The size of a corpus.
+
+    Attributes:
+        pairs: number of sentence pairs.
+        target_characters: number of characters on the target side.
+        characters: number of distinct characters on both sides, without very rare ones.
+        words: number of distinct words on both sides, or parts of words, that could be one token of two or
+            more characters; counted up to about ``MAX_WORDS``.
+    """
+
+    pairs: int
+    target_characters: int
+    characters: int
+    words: int
+
+
+def measure_corpus(data: DataSettings) -> CorpusSize:
+    """Measure a corpus by reading its training files once.
+
+    Raises:
+        UserError: see ``data.pairs.read_pairs``.
+    """
+    pairs = characters = 0
+    normal = normalizer(data.lowercase)
+    words: set[str] = set()
+    for source, target in read_pairs(data, data.source, data.target):
+        pairs += 1
+        characters += len(target)
+        if len(words) < MAX_WORDS:
+            for text in (source, target):
+                words.update(normal.normalize_str(text).split(" "))
+    parts = count(words, script_pre_tokenizer(split_digits=False))
+    longer = sum(1 < len(part) <= MAX_PIECE_CHARS for part in parts)
+    return CorpusSize(pairs, characters, len(alphabet(words)), longer)
+
+
+def suggest_settings(
+    corpus: CorpusSize,
+    steps: int | None = None,
+    optimizer: str | None = None,
+    kind: str = "transformer",
+) -> Mapping[str, object]:
+    """Return settings by the size of a corpus alone, by dotted key: for several corpora in one model.
+
+    Args:
+        corpus: size of the corpus.
+        steps: number of updates; None: chosen by the size.
+        optimizer: the optimiser; None: chosen by the size.
+        kind: model kind.
+    """
+    row = next(row for row in sizes.SIZES if corpus.pairs <= row.pairs)
+    batch_tokens = 2048 if corpus.pairs < 5_000 else 4096
+    tokens = corpus.pairs + corpus.target_characters / sizes.CHARACTERS_A_PIECE
+    epoch = max(1, round(tokens / batch_tokens))
+    steps = steps or max(500, round(row.epochs * epoch, -2))
+    optimizer = optimizer or (row.optimizer if kind == "transformer" else "adam")
+    every = max(min(50, steps), min(2 * epoch, steps // 10))
+    vocab_size = pieces.subword_vocab_size("bpe", corpus.characters, corpus.words, row.vocab_size)
+    model = sizes.model(row, kind, ("bpe", "bpe"), joint=True)
+    return {
+        "tokenizer.vocab_size": vocab_size,
+        "tokenizer.dropout": row.bpe_dropout,
+        **{f"model.{key}": value for key, value in model.items()},
+        "training.steps": steps,
+        "training.batch_tokens": batch_tokens,
+        "training.optimizer": optimizer,
+        "training.schedule": "cosine",
+        "training.learning_rate": sizes.learning_rate(row, optimizer, kind),
+        "training.warmup_steps": min(1000, steps // 10),
+        "training.average": 5,
+        "validation.every": every,
+        "validation.patience": 10,
     }

@@ -42,8 +42,8 @@ def length(corpus: CorpusProfile, kinds: tuple[str, str]) -> Decision[int]:
     longest = max(map(_long_line, (corpus.source, corpus.target), kinds))
     if ROOM * longest <= USUAL_LENGTH:
         return Decision(USUAL_LENGTH, "")
-    wanted = 64 * math.ceil(ROOM * longest / 64)
-    return Decision(min(wanted, LONGEST), f"99 % of the lines have up to about {longest:,} tokens")
+    limit = 64 * math.ceil(ROOM * longest / 64)
+    return Decision(min(limit, LONGEST), f"99 % of the lines have up to about {longest:,} tokens")
 
 
 def decide_characters(corpus: CorpusProfile) -> Decision[int]:
@@ -51,8 +51,8 @@ def decide_characters(corpus: CorpusProfile) -> Decision[int]:
     longest = max(corpus.source.long_line, corpus.target.long_line)
     if ROOM * longest <= USUAL_CHARACTERS:
         return Decision(USUAL_CHARACTERS, "")
-    wanted = 1_000 * math.ceil(ROOM * longest / 1_000)
-    return Decision(wanted, f"99 % of the lines have up to {longest:,} characters")
+    limit = 1_000 * math.ceil(ROOM * longest / 1_000)
+    return Decision(limit, f"99 % of the lines have up to {longest:,} characters")
 
 
 def _long_line(side: SideProfile, kind: str) -> int:

@@ -131,12 +131,12 @@ def apostrophe(corpus: CorpusProfile, *, joint: bool) -> Decision[str]:
 
 def other_kind(side: SideProfile) -> Kind | None:
     """Return the kind that may suit one side as well as the decided one; None: the decision is clear."""
-    chosen = decide_kind(side).value
+    kind = decide_kind(side).value
     low, high = CLOSE_CHARACTERS
     between = low <= side.line_characters <= high and CLOSE_SPELT[0] <= side.line_words <= CLOSE_SPELT[1]
-    if chosen == "spaced" or side.unspaced or not between:
+    if kind == "spaced" or side.unspaced or not between:
         return None
-    return "bpe" if chosen == "chars" else "chars"
+    return "bpe" if kind == "chars" else "chars"
 
 
 def joint_is_close(corpus: CorpusProfile, kinds: tuple[str, str]) -> bool:
@@ -175,15 +175,22 @@ def vocab_size(corpus: CorpusProfile, side: int, kind: str, wished: int) -> Deci
             fixed + all_characters,
             f"room for {all_characters:,} different characters, and bytes for others",
         )
-    # Every word can become a piece; half of them are counted on, for some are held out, and where all words
-    # are pieces nothing is learned from their parts. Scripts of many characters get room for words too.
-    letters = fixed + characters
-    room = min(max(wished - letters, wished // 2), parts // 2)
+    subwords = subword_vocab_size(kind, characters, parts, wished)
     # Which characters are rare depends on what is held out, so there is room for all of them.
     return Decision(
-        max(letters + room, fixed + all_characters),
+        max(subwords, fixed + all_characters),
         f"{characters:,} characters, and {parts:,} different words to make pieces of",
     )
+
+
+def subword_vocab_size(kind: str, characters: int, words: int, wished: int) -> int:
+    """Return a vocabulary size that covers every frequent character and that the corpus can fill.
+
+    Every word can become a piece; half of them are counted on, for some are held out, and if all words are
+    pieces, nothing is learned from their parts. Scripts of many characters get room for words too.
+    """
+    letters = (CONTROL if kind == "wordpiece" else CONTROL_AND_BYTES) + characters
+    return letters + min(max(wished - letters, wished // 2), words // 2)
 
 
 def decide_dropout(kinds: tuple[str, str], suited: float) -> Decision[float]:

@@ -113,11 +113,11 @@ class SideProfile:
     @cached_property
     def scripts(self) -> Mapping[str, float]:
         """Share of each script among the letters, by the first word of the characters' Unicode names."""
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for character, times in self.characters.items():
             if character.isalpha():
-                found[unicodedata.name(character, "OTHER").partition(" ")[0]] += times
-        return {name: times / found.total() for name, times in found.most_common()}
+                counts[unicodedata.name(character, "OTHER").partition(" ")[0]] += times
+        return {name: times / counts.total() for name, times in counts.most_common()}
 
     @property
     def unspaced(self) -> bool:

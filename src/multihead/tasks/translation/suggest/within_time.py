@@ -34,25 +34,27 @@ def within(settings: Mapping[str, Any], affordable: float, epoch: float) -> dict
     while batch > SMALLEST and affordable / batch < ENOUGH:
         batch //= 2
     updates, passes = max(1, int(affordable / batch)), affordable / epoch
-    told = f"the time is enough for about {updates:,} updates, {passes:.1f} passes over the corpus"
-    found: dict[str, Decision[object]] = {}
+    reason = f"the time is enough for about {updates:,} updates, {passes:.1f} passes over the corpus"
+    decisions: dict[str, Decision[object]] = {}
     if batch < settings["training.batch_tokens"]:
-        found["training.batch_tokens"] = Decision(batch, told)
+        decisions["training.batch_tokens"] = Decision(batch, reason)
     if (warm := max(1, updates // WARM_UP)) < settings["training.warmup_steps"]:
-        found["training.warmup_steps"] = Decision(warm, told)
+        decisions["training.warmup_steps"] = Decision(warm, reason)
     if passes < SOME:
         validations = max(2, int(passes / 3))
         every = max(int(settings["validation.every"]), updates // validations)
-        found["validation.every"] = Decision(every, f"{validations} validations within the time")
+        decisions["validation.every"] = Decision(every, f"{validations} validations within the time")
     if passes < FEW:
-        found["tokenizer.dropout"] = Decision(0.0, "few passes show a word seldom: always in the same way")
-        found["model.dropout"] = Decision(
+        decisions["tokenizer.dropout"] = Decision(
+            0.0, "few passes show a word seldom: always in the same way"
+        )
+        decisions["model.dropout"] = Decision(
             min(0.1, float(settings.get("model.dropout", 0.1))), "little is learned by heart in so few passes"
         )
-        found["training.cooldown"] = Decision(COOL_DOWN, "")
+        decisions["training.cooldown"] = Decision(COOL_DOWN, "")
         rate = FAST_RATE * float(settings["training.learning_rate"])
-        found["training.learning_rate"] = Decision(round(rate, 6), "")
-        found["validation.max_examples"] = Decision(
+        decisions["training.learning_rate"] = Decision(round(rate, 6), "")
+        decisions["validation.max_examples"] = Decision(
             300, "few validation pairs leave the time to the training"
         )
-    return {key: one for key, one in found.items() if one.value != settings.get(key)}
+    return {key: decision for key, decision in decisions.items() if decision.value != settings.get(key)}
