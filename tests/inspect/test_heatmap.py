@@ -9,7 +9,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
-from multihead.inspect.heatmap.heatmap import heatmap
+from multihead.inspect.heatmap import heatmap
 
 from multihead.errors import UserError
 from multihead.inspect import figures, fonts

@@ -24,7 +24,7 @@ from multihead.cli._counting import progress_bar
 from multihead.cli._shades import shades
 from multihead.cli.train import summary
 from multihead.errors import UserError
-from multihead.inspect.heatmap.heatmap import heatmap
+from multihead.inspect.heatmap import heatmap
 from multihead.inspect.sparklines import terminal_curves
 from multihead.recipe import SECTION_NAMES, Recipe, model_kinds, tasks
 from multihead.recipe.settings import Settings

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from torch import nn
 
-from multihead.inspect.heatmap.heatmap import heatmap
+from multihead.inspect.heatmap import heatmap
 from multihead.inspect.maps import Alignment, align_self
 from multihead.inspect.page import (
     HtmlPage,

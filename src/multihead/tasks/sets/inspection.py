@@ -6,7 +6,7 @@ from typing import Any
 
 from multihead.data.images.opening import SUFFIXES
 from multihead.errors import UserError
-from multihead.inspect.heatmap.heatmap import heatmap
+from multihead.inspect.heatmap import heatmap
 from multihead.inspect.maps import Alignment, Sentence, TokenLabel, align_self, record_sequence
 from multihead.inspect.maps.alignment import CAUTION
 from multihead.inspect.maps.self_alignment import resolve

@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from multihead.inspect.heatmap.heatmap import heatmap
+from multihead.inspect.heatmap import heatmap
 from multihead.inspect.maps import Alignment, align
 from multihead.inspect.page import HtmlPage, make_page
 from multihead.run import Run
