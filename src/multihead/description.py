@@ -106,16 +106,16 @@ class AttentionSpec:
 
     def __post_init__(self) -> None:
         d_model = self.w_o.weight.shape[0]
-        wanted = {
+        shapes = {
             "w_q": (self.heads * self.d_k, d_model),
             "w_k": (self.kv_heads * self.d_k, d_model),
             "w_v": (self.kv_heads * self.d_v, d_model),
             "w_o": (d_model, self.heads * self.d_v),
         }
-        for name, shape in wanted.items():
-            found = tuple(getattr(self, name).weight.shape)
-            if found != shape:
-                raise UndescribedError(f"attention: {name} is {found}, its description says {shape}")
+        for name, shape in shapes.items():
+            actual = tuple(getattr(self, name).weight.shape)
+            if actual != shape:
+                raise UndescribedError(f"attention: {name} is {actual}, its description says {shape}")
 
     @property
     def scale(self) -> float:
@@ -264,12 +264,12 @@ class EncoderDecoderSpec:
     @property
     def attentions(self) -> tuple[AttentionSpec, ...]:
         """Every attention of every layer."""
-        own = [
+        self_attentions = [
             layer.self_attention
             for layer in (*self.encoder.layers, *self.decoder.layers)
             if not isinstance(layer, RecurrentDecoderLayerSpec)
         ]
-        return (*own, *(layer.cross_attention for layer in self.decoder.layers))
+        return (*self_attentions, *(layer.cross_attention for layer in self.decoder.layers))
 
     @property
     def smallest_vocabulary(self) -> int:

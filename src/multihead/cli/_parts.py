@@ -95,8 +95,8 @@ def translate_part(
         output: list[str] = []
         for start in range(0, len(lines), chunk):
             some = lines[start : start + chunk]
-            found = translate_lines(some, [options.prefix or ""] * len(some), first + start)
-            for number, translation in enumerate(found, start=first + start + 1):
+            translations = translate_lines(some, [options.prefix or ""] * len(some), first + start)
+            for number, translation in enumerate(translations, start=first + start + 1):
                 if translation.note and next(notes) < _console.MAX_NOTES:
                     console.print(f"line {number:,}: {translation.note}")
                 output += spell(number, translation)

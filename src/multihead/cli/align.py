@@ -134,15 +134,15 @@ def _count(number: int, what: str) -> str:
 
 def _languages(options: Options, source: Path, target: Path) -> tuple[str | None, str | None]:
     """Return the languages that are given, or that the names of files and folders say."""
-    given = (options.source_language, options.target_language)
+    codes = (options.source_language, options.target_language)
     folders = tuple(map(Path, options.documents))
-    found = [
+    languages = [
         canonical(code, place=option) if code else language_of(path) or language_of(folder.absolute())
         for code, path, folder, option in zip(
-            given, (source, target), folders, ("--source-language", "--target-language"), strict=True
+            codes, (source, target), folders, ("--source-language", "--target-language"), strict=True
         )
     ]
-    return found[0], found[1]
+    return languages[0], languages[1]
 
 
 def _show(source: Path, found: DocumentAlignment) -> None:

@@ -30,8 +30,8 @@ class LaidOutSSRU:
         candidate, gate = self._w(x_NKd).float().chunk(2, dim=-1)
         forget = gate.sigmoid()
         state_NKd = (1 - forget) * candidate
-        if (own := cache.own) is not None:
-            state_NKd += forget * _newest(own.v[:, 0], bias)
+        if (state := cache.own) is not None:
+            state_NKd += forget * _newest(state.v[:, 0], bias)
         cache.append(state_NKd[:, None, :, :0], state_NKd[:, None])
         return state_NKd.relu().to(x_NKd.dtype)
 

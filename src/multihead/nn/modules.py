@@ -29,8 +29,8 @@ def all_linear(x: Tensor, *layers: nn.Module, with_relu: bool = False) -> tuple[
     plain = [layer for layer in layers if isinstance(layer, Linear) and as_published(layer, Linear)]
     if len(plain) == len(layers):
         return ops.linear(x, *((layer.weight, layer.bias) for layer in plain), with_relu=with_relu)
-    found = tuple(layer(x) for layer in layers)
-    return tuple(map(ops.relu, found)) if with_relu else found
+    outs = tuple(layer(x) for layer in layers)
+    return tuple(map(ops.relu, outs)) if with_relu else outs
 
 
 class LayerNorm(nn.LayerNorm):

@@ -64,8 +64,8 @@ class LengthLimits:
         longest_B: Any = lengths_B + self.max_extra
         if self.max_length:
             longest_B = 0 * lengths_B + self.max_length
-        found: Lengths = longest_B if self.capacity is None else longest_B.clip(max=self.capacity)
-        return found
+        limits: Lengths = longest_B if self.capacity is None else longest_B.clip(max=self.capacity)
+        return limits
 
 
 DEFAULT = LengthLimits()

@@ -73,11 +73,11 @@ Argument = Array | tuple[int, ...] | Integers | int | float | None
 
 def _load() -> tuple[ctypes.CDLL | None, tuple[str, ...]]:
     """Return the library and its levels that this processor can run, best first."""
-    found = find_spec("multihead._native")
-    if found is None or found.origin is None:
+    spec = find_spec("multihead._native")
+    if spec is None or spec.origin is None:
         return None, ()
     try:
-        library = _open(found.origin)
+        library = _open(spec.origin)
         library.processor_levels.restype = ctypes.c_char_p
         supported = library.processor_levels().decode().split()
     except (OSError, AttributeError):  # compiled for another machine, or linked to missing libraries
@@ -159,12 +159,12 @@ def call(name: str, number_format: Format, *arguments: Argument) -> None:
     """Call a kernel. Arrays must be contiguous unless their strides are passed too."""
     assert len(arguments) == len(SIGNATURES[name]), name
     passed = [
-        array_address(each)
-        if isinstance(each, np.ndarray)
-        else integers(each)
-        if isinstance(each, tuple)
-        else each
-        for each in arguments
+        array_address(argument)
+        if isinstance(argument, np.ndarray)
+        else integers(argument)
+        if isinstance(argument, tuple)
+        else argument
+        for argument in arguments
     ]
     function(name, _level, number_format)(*passed, _threads())
 

@@ -63,7 +63,7 @@ def _widths(layer: AnyLayerSpec) -> list[tuple[int, ...]]:
     if not isinstance(layer, EncoderLayerSpec):
         attentions.append(layer.cross_attention)
     d_ff, d_model = layer.feed_forward.w_1.weight.shape
-    return [(each.heads, d_model, each.d_k, each.d_v, d_ff) for each in attentions]
+    return [(attention.heads, d_model, attention.d_k, attention.d_v, d_ff) for attention in attentions]
 
 
 class _Layer:

@@ -96,7 +96,11 @@ def _check(spec: EncoderDecoderSpec) -> None:
     """Compare every shape with what the kernels read. Raises ``ValueError``."""
     d = spec.source.weight.shape[1]
     tables = [spec.source.weight, spec.target.weight, spec.output.weight]
-    tables += [one.weight for one in (spec.source_positions, spec.target_positions) if one.weight is not None]
+    tables += [
+        positions.weight
+        for positions in (spec.source_positions, spec.target_positions)
+        if positions.weight is not None
+    ]
     for table in tables:
         _shape(table, (len(table), d))
     _linear(spec.output, d, len(spec.target.weight))

@@ -81,10 +81,10 @@ def balances(model: nn.Module) -> Tensor:
     Raises:
         ValueError: the model has no mixture, or has not been called.
     """
-    found = [part.balance for part in model.modules() if isinstance(part, MixtureOfExperts)]
-    if not found or any(one is None for one in found):
+    losses = [part.balance for part in model.modules() if isinstance(part, MixtureOfExperts)]
+    if not losses or any(loss is None for loss in losses):
         raise ValueError("no mixture of experts, or no forward pass before")
-    return torch.stack([one for one in found if one is not None]).mean()
+    return torch.stack([loss for loss in losses if loss is not None]).mean()
 
 
 # Not compiled: how many tokens an expert gets changes from batch to batch.

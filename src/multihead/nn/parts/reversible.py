@@ -152,15 +152,15 @@ class _Reversible(torch.autograd.Function):
         def reverse(module_call: Callable[[Tensor], Tensor], x: Tensor, g: Tensor, state: Any) -> Any:
             """Return what the call gave, and the gradient at its input; parameters' gradients are added."""
             with torch.enable_grad(), ctx.same.restore(), _at(state, x):
-                read = x.detach().requires_grad_()
-                out = module_call(read)
-            wanted = [p for p in ctx.parameters if p.requires_grad]
-            given = torch.autograd.grad(out, [read, *wanted], g, allow_unused=True)
-            for parameter, gradient in zip(wanted, given[1:], strict=True):
+                inputs = x.detach().requires_grad_()
+                out = module_call(inputs)
+            trainable = [p for p in ctx.parameters if p.requires_grad]
+            gradients_of_module = torch.autograd.grad(out, [inputs, *trainable], g, allow_unused=True)
+            for parameter, gradient in zip(trainable, gradients_of_module[1:], strict=True):
                 if gradient is not None:
                     before = found.get(id(parameter))
                     found[id(parameter)] = gradient if before is None else before + gradient
-            return out.detach(), given[0]
+            return out.detach(), gradients_of_module[0]
 
         for layer in reversed(ctx.layers):
             state = ctx.states.pop()
