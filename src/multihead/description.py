@@ -1,6 +1,6 @@
 """Descriptions of layers: everything that an engine or an export may rely on, weights included.
 
-Weights are tensors where a module describes itself (``nn.description``), and NumPy arrays where the native
+Weights are tensors if a module describes itself (``nn.description``), and NumPy arrays where the native
 kernels compute, also without PyTorch (``engines.native``).
 """
 
@@ -337,7 +337,7 @@ class PictureSpec:
     Attributes:
         patches: from a patch's pixels, -1 to 1, channels first, to its embedding.
         patch_size: height and width of a patch, in pixels.
-        channels: of a picture.
+        channels: channels of a picture.
         grid: rows, and columns, of patches.
         positions: (patches, d), added to them.
         first: tokens before the patches, each (1, d) or (n, d).
@@ -362,7 +362,7 @@ def map_weights(spec: Spec, change: Callable[[Any], Any]) -> Spec:
 
     Args:
         spec: a description.
-        change: of a weight, or of anything else that is neither a tuple nor a description.
+        change: maps a weight, or anything else that is neither a tuple nor a description.
     """
     if isinstance(spec, tuple):
         return tuple(map_weights(part, change) for part in spec)  # type: ignore[return-value]

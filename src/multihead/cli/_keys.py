@@ -17,7 +17,7 @@ def split(
     """Separate recipe keys from the other arguments; the last value of a repeated key counts.
 
     An option with a dot in its name is a key, in which dashes stand for underscores. A key without a value
-    means "true", as for a switch; the recipe rejects it if the key is no switch.
+    means "true", as for a switch; the recipe rejects it if the key is not a switch.
 
     >>> split(["my", "--training.steps", "80", "--training.compile"], sections=["training"])
     (['my'], {'training.steps': '80', 'training.compile': 'true'})

@@ -27,7 +27,7 @@ REVIEWS = "ratings_{}.txt.gz"
 
 @dataclass(frozen=True)
 class GivenOptions:
-    """The options of the command; None where one is not given."""
+    """The options of the command; None if omitted."""
 
     name: str | None
     to: str | None

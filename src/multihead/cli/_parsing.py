@@ -233,16 +233,16 @@ def _value(argument: Argument, words: Sequence[str]) -> Any:
     if argument.type is tuple:
         return tuple(words)
     (word,) = words
-    shown = f"{argument.shown} {word}" if argument.spellings else f'"{word}"'
+    typed = f"{argument.shown} {word}" if argument.spellings else f'"{word}"'
     if argument.choices:
         by_name = {str(choice): choice for choice in argument.choices}
         if word not in by_name:
             near = closest_word(word, by_name)
             remedy = f'Did you mean "{near[0]}"?' if near else None
-            raise UserError(f"{shown}, but it must be one of {', '.join(by_name)}", remedy=remedy)
+            raise UserError(f"{typed}, but it must be one of {', '.join(by_name)}", remedy=remedy)
         return by_name[word]
     try:
         return argument.type(word)
     except ValueError:
         noun = {int: "an integer", float: "a number"}[argument.type]
-        raise UserError(f"{shown}, but it must be {noun}") from None
+        raise UserError(f"{typed}, but it must be {noun}") from None

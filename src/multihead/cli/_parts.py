@@ -82,7 +82,7 @@ def translate_part(
     """Translate the blocks of ``--part``.
 
     Args:
-        options: of the command.
+        options: the command's options.
         parts: from :func:`open_parts`.
         translate_lines: translates a chunk of lines.
         spell: returns the output lines of one line.

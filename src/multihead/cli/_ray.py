@@ -57,7 +57,7 @@ def translate_on_ray(arguments: Sequence[str], blocks: int) -> None:
 
 
 def _of_a_part(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments without those that are not for a part: ``--engine`` and ``--join``."""
+    """Return the arguments for a part, without ``--engine`` and ``--join``."""
     rest, skip = [], False
     for argument in arguments:
         if not skip and argument.partition("=")[0] not in ("--engine", "--join"):

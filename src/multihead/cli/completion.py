@@ -70,7 +70,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def options_of(command: str) -> list[str]:
-    """Return the options that a command's help lists; none where an extra that it needs is not installed."""
+    """Return the options that a command's help lists; none if an extra that it needs is not installed."""
     help_text = io.StringIO()
     with contextlib.redirect_stdout(help_text), contextlib.suppress(SystemExit, UserError):
         cli.run_command(command, ["--help-all"])

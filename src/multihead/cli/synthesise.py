@@ -86,7 +86,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _languages(run: Run, translator: Translator) -> tuple[str, str]:
-    """Return the codes of the translations and of the text, "" where the text may be in several languages."""
+    """Return the codes of the translations and of the text, "" if the text may be in several languages."""
     if translator.asked is None or translator.directions is None:
         source, target = languages_of(run)
         return target, source

@@ -244,7 +244,7 @@ def summary(outcome: Outcome, start: int, command: str) -> str:
     """Return a summary of a training that has ended, with the command that resumes it if interrupted.
 
     Args:
-        outcome: of the training.
+        outcome: the training's outcome.
         start: step after which this process started.
         command: the command line after ``multihead``.
     """

@@ -130,8 +130,8 @@ def main(arguments: Sequence[str]) -> int:
     for folder in runs[1:]:
         if not Path(folder).is_dir():
             raise _no_run_folder(folder)
-    for read in (options.input, options.prefixes):
-        if read and options.output and same_file(read, options.output):
+    for source in (options.input, options.prefixes):
+        if source and options.output and same_file(source, options.output):
             remedy = "Name another output file."
             raise UserError("the output would overwrite an input file", place=options.output, remedy=remedy)
     if options.prefixes:
@@ -280,7 +280,9 @@ def _blocks(
         if len(chunk) < size:  # the last chunk
             _check_end(prefixes, number + len(chunk), options)
         translations = translate_lines(chunk, forced, number)
-        noted = [(line, one.note) for line, one in enumerate(translations, start=number + 1) if one.note]
+        noted = [
+            (line, entry.note) for line, entry in enumerate(translations, start=number + 1) if entry.note
+        ]
         for line, note in noted[: max(0, _console.MAX_NOTES - notes)]:
             console.print(f"line {line:,}: {note}")
         notes += len(noted)

@@ -186,7 +186,7 @@ class LatestStepper:
         return self._made
 
     def compare(self) -> None:
-        """Compare training and search, unless it is done; warn where they differ."""
+        """Compare training and search, unless that is done; warn if they differ."""
         if not self._compared and self._pairs is not None:
             self.inconsistent = inconsistency(self.model, self._pairs, self._device)
         self._compared = True

@@ -37,7 +37,7 @@ class LaidOutSSRU:
 
 
 def _newest(states_NSd: Tensor, bias: Tensor | None) -> Tensor:
-    """The state in the newest slot that each hypothesis sees, (N, K, d); 0 where it sees none."""
+    """The state in the newest slot that each hypothesis sees, (N, K, d); 0 if it sees none."""
     slots = states_NSd.shape[1]
     if bias is None:
         return states_NSd[:, -1:]

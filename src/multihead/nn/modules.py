@@ -18,7 +18,7 @@ class Linear(nn.Linear):
 
 
 def all_linear(x: Tensor, *layers: nn.Module, with_relu: bool = False) -> tuple[Tensor, ...]:
-    """x W^T + b, or max(0, x W^T + b), of several layers, as one product where that is faster.
+    """x W^T + b, or max(0, x W^T + b), of several layers, as one product if that is faster.
 
     Args:
         x: (..., d).

@@ -51,7 +51,7 @@ class SealedTensors:
     ours: bool = False
 
     def check(self, run: Origin, path: Path, *, sealed: bool) -> None:
-        """Refuse a file that is no checkpoint of a run.
+        """Refuse a file that is not a checkpoint of a run.
 
         Args:
             run: the origin of all its checkpoints.

@@ -72,7 +72,7 @@ class Run(CheckpointFolder, Records):
         Args:
             folder: new or empty, or one whose creation was cut off.
             recipe: with the model's vocabulary sizes filled in (``recipe.with_vocabularies``).
-            tokenizers: of the source and of the target, the same object if they share a vocabulary; one
+            tokenizers: source and target tokenizer, the same object if they share a vocabulary; one
                 if there are no two sides, none if there is no text.
             environment: from ``run.environment``.
 

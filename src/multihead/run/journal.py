@@ -2,7 +2,7 @@
 
 Each entry is on the disk before the next one begins, so a kill or a power cut can tear the last one only.
 Readers skip a torn last line, for a training may be writing it; the next writer removes it and says so. A
-line of metrics.jsonl ends with the CRC-32 of what stands before it, so that any other damage is reported
+line of metrics.jsonl ends with the CRC-32 of the text before it, so that any other damage is reported
 with its line number, and stays.
 """
 

@@ -81,11 +81,11 @@ class Lock:
 
 
 def local_locks(folder: Path, mounts: str | None = None) -> str:
-    """Return the file system of a folder where locks hold on one machine only, "" where they hold for all.
+    """Return the file system of a folder if locks hold on one machine only, "" if they hold for all.
 
     Args:
         folder: which.
-        mounts: content of /proc/self/mountinfo; None: of this process, "" where there is none.
+        mounts: content of /proc/self/mountinfo; None: this process's, "" if there is none.
     """
     if mounts is None:
         mounts = MOUNTS.read_text(errors="replace") if MOUNTS.exists() else ""

@@ -87,7 +87,7 @@ def load(
         weights_file: a model.safetensors.
         device: where the model is to be.
         sealed: whether weights without a SHA-256 are refused; otherwise their numbers are checked.
-        prefix: of the weights' names; tensors of other names are left out.
+        prefix: prefix of the weights' names; tensors of other names are left out.
 
     Raises:
         UserError: a damaged file; a setting out of range; weights that are not this model's, or another

@@ -44,11 +44,11 @@ class SearchRecord:
     """Description, settings and languages of a translator's run.
 
     Attributes:
-        folder: of the run.
-        description: of the model (``engines.native.written``).
+        folder: the run's folder.
+        description: the model's description (``engines.native.written``).
         limit: longest sequence that the model reads and writes, end symbol included; None: no limit.
         search: the recipe's search settings.
-        languages: source and target; "" where the recipe names none.
+        languages: source and target; "" if the recipe names none.
         directions: (source, target) languages of a model of several directions.
         symbols: reserved symbols of the training pairs.
         changed: kinds of placeholders that the training's targets do not keep.

@@ -38,8 +38,8 @@ def load(folder: Path, sizes: Sequence[int], prints: Sequence[str]) -> tuple[Tok
     """Return the tokenizers of source and target, the same object if they share a vocabulary.
 
     Args:
-        folder: of the run.
-        sizes: of the vocabularies that the model was made for.
+        folder: the run's folder.
+        sizes: sizes of the vocabularies that the model was made for.
         prints: fingerprints of the tokenizers that it was trained with; empty for a run of version 0.1.0.
 
     Raises:

@@ -175,7 +175,7 @@ def _report(
 
 
 def by_rows(by_time: float, by_batch: float, allowed: float, row: str, output: str) -> str | None:
-    """Return that outputs depend on the time, or on the batch, where they differ by more than is allowed."""
+    """Return that outputs depend on the time, or on the batch, if they differ by more than is allowed."""
     if by_time > allowed:
         return (
             f"the same {row} computed twice differs by {by_time:.2g} in {output}: a layer draws random "

@@ -89,7 +89,7 @@ class PhraseSentence:
         Args:
             table: for each row the best allowed (log-probability, token).
             scores_RV: log-probabilities of all tokens.
-            rules: of the search.
+            rules: the search's rules.
         """
         if self.finished:
             return
@@ -208,7 +208,7 @@ def search_phrases(
         phrases: the phrases of each sentence; they do not overlap in the output.
         longest_B: most tokens of each output, the phrases apart.
         eos_id: the end symbol.
-        beam_size: hypotheses alive at a time; more where the phrases have many tokens.
+        beam_size: hypotheses alive at a time; more if the phrases have many tokens.
         alpha: exponent of the length penalty.
         n_best: hypotheses to return.
         limits: length limits; phrases may be written beyond them, but not beyond the model's capacity.

@@ -114,7 +114,7 @@ def check_n_best(n_best: int, beam_size: int) -> None:
 
 
 def not_finite(step: int) -> UserError:
-    """Return the error for scores that are no distribution; ``step`` counts from 0."""
+    """Return the error for scores that are not a distribution; ``step`` counts from 0."""
     return UserError(
         "the model's scores are not finite numbers",
         place=f"search, step {step + 1}",

@@ -15,7 +15,7 @@ CHUNK = 1 << 20
 
 
 def cache_root(named: str) -> Path:
-    """Return the cache folder: the one named, else ``multihead`` in the user's cache folder."""
+    """Return the named cache folder, else ``multihead`` in the user's cache folder."""
     if named:
         return Path(named)
     cache = os.environ.get("XDG_CACHE_HOME")

@@ -49,6 +49,6 @@ def free_memory() -> int:
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
                 limits.append(1024 * int(line.split()[1]))
-    with contextlib.suppress(OSError, ValueError):  # "max" where there is no limit
+    with contextlib.suppress(OSError, ValueError):  # "max": no limit
         limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
     return min(limits, default=0)

@@ -21,7 +21,7 @@ from multihead.system.cores import default_threads
 Format = Literal["float32", "bfloat16", "int8"]
 """Format of matrix products. NumPy has no bfloat16: its arrays hold the bits as uint16."""
 Precision = Literal["auto", "fp32", "bf16", "int8"]
-"""Precision of matrix products as users name it; auto is bf16 where the hardware multiplies it."""
+"""Precision of matrix products as users name it; auto is bf16 if the hardware multiplies it."""
 Array = NDArray[Any]
 PANEL = 64
 """Outputs per panel of a packed matrix (``native/products.h``)."""
@@ -89,7 +89,7 @@ def _load() -> tuple[ctypes.CDLL | None, tuple[str, ...]]:
 
 
 def _open(path: str) -> ctypes.CDLL:
-    """Open the library, with the OpenMP library of PyTorch's installation where the system has none."""
+    """Open the library, with the OpenMP library of PyTorch's installation if the system has none."""
     try:
         return ctypes.CDLL(path)
     except OSError:

@@ -185,7 +185,7 @@ def require_equal_facts(facts: Mapping[str, Json], remedy: str) -> None:
 
     Args:
         facts: values by the name that the error shall give them.
-        remedy: of the error.
+        remedy: the error's remedy.
 
     Raises:
         UserError: a process differs from the first in one of them.

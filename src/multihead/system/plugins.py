@@ -217,7 +217,7 @@ def option(*kinds: str) -> str:
 
 
 def path(kind: str) -> str:
-    """Return the path of the file that the user named for a model or a task; "" if it is no such file."""
+    """Return the path of the file that the user named for a model or a task; "" if it is not such a file."""
     return str(_known[kind].path) if kind in _known else ""
 
 

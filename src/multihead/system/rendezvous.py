@@ -115,7 +115,7 @@ def _connect(host: str, port: int, *, serve: bool, seconds: float) -> Store:
 
 
 def _check_in(seconds: float) -> None:
-    """Wait for all processes. Raises ``UserError`` that names those that do not come."""
+    """Wait for all processes. Raises ``UserError`` naming the missing ones."""
     store().set(f"here/{group.rank}", "yes")
     until, pause = time.monotonic() + seconds, 0.001
     while missing := [number for number in range(group.world) if not store().check([f"here/{number}"])]:

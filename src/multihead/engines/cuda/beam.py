@@ -110,12 +110,12 @@ class BeamState:
             live = steps > step
             written[:, step] = np.where(live, tokens_TBK[step, sentence, rows], 0)
             rows = np.where(live, parents_TBK[step, sentence, rows], rows)
-        found: list[list[Hypothesis]] = [[] for _ in range(sentences)]
+        by_sentence: list[list[Hypothesis]] = [[] for _ in range(sentences)]
         for index in np.flatnonzero(scores > -np.inf):
             tokens = tuple(written[index, : steps[index]].tolist())
             hypothesis = Hypothesis(tokens, float(totals[index]), float(scores[index]), not bool(cut[index]))
-            found[sentence[index]].append(hypothesis)
-        return [best(hypotheses, n_best) for hypotheses in found]
+            by_sentence[sentence[index]].append(hypothesis)
+        return [best(hypotheses, n_best) for hypotheses in by_sentence]
 
     # --- the parts of a step ----------------------------------------------------------------------------
 

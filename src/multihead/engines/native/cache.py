@@ -22,7 +22,7 @@ class NativeCache:
         d_v: width of a value.
         source: S, the padded length of the sources.
         lengths_N: their true lengths.
-        number_format: of the matrices; with int8, keys and values are in bf16.
+        number_format: the matrices' format; with int8, keys and values are in bf16.
     """
 
     def __init__(

@@ -102,7 +102,7 @@ class NativeEncoderLayer:
 
     Args:
         layer: its description; the weights are copied.
-        number_format: of the matrices.
+        number_format: the matrices' format.
     """
 
     def __init__(self, layer: EncoderLayerSpec, number_format: Format) -> None:
@@ -138,7 +138,7 @@ class NativeDecoder:
     Args:
         stack: layers that differ only in their weights, which are copied; see :func:`declines`.
         output: the output layer.
-        number_format: of the matrices and of cached keys and values; with int8, these are in bf16.
+        number_format: the format of matrices and cached keys and values; with int8, these are in bf16.
     """
 
     def __init__(self, stack: StackSpec, output: LinearSpec, number_format: Format) -> None:

@@ -18,7 +18,7 @@ from multihead.nn.parts.uncompiled import exclude_from_compilation
 from multihead.system.gpu import kernel
 
 BLOCK = 64
-"""Fewest queries of a block; more where the window is wide, up to ``WIDEST``."""
+"""Fewest queries of a block; more if the window is wide, up to ``WIDEST``."""
 WIDEST = 256
 SMALLEST = -80.0
 """exp(-80) is 2e-35, a weight without effect beside the largest, 1."""

@@ -61,7 +61,7 @@ def top(p_NE: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def balance_loss(p_NE: Tensor, chosen_Nk: Tensor) -> tuple[Tensor, Tensor]:
-    """E sum_i f_i P_i (Fedus et al. 2022, eq. 4 to 6): 1 where all experts are used alike, E where one is.
+    """E sum_i f_i P_i (Fedus et al. 2022, eq. 4 to 6): 1 if all experts are used alike, E if only one is.
 
     Args:
         p_NE: the router's probabilities, whose mean over the tokens is P.
