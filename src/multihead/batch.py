@@ -250,7 +250,7 @@ class SetBatch(Tensors):
         return {"sets": self.pixels_BNChw.shape[0]}
 
 
-# --- texts for encoders: the input of BERT, and what is predicted
+# --- texts for encoders: the input of BERT, and the tokens to predict
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +320,7 @@ class TaggedBatch(Tensors):
 
     Attributes:
         input: the texts.
-        tags_BN: the tag of the word that begins at each position, from 0; -1 where none begins.
+        tags_BN: the tag of the word that begins at each position, from 0; -1 if none begins.
         tokens: number of input tokens, without padding.
         tagged: number of words.
     """
@@ -342,7 +342,7 @@ class SpanBatch(Tensors):
 
     Attributes:
         input: pairs of a question and a text.
-        starts_B: position of the answer's first token; 0, that of [CLS], where the text has no answer.
+        starts_B: position of the answer's first token; 0, that of [CLS], if the text has no answer.
         ends_B: position of its last token, likewise.
         tokens: number of input tokens, without padding.
     """

@@ -1,6 +1,6 @@
 """Descriptions of layers: everything that an engine or an export may rely on, weights included.
 
-Weights are tensors where a module describes itself (``nn.description``), and NumPy arrays where the native
+Weights are tensors if a module describes itself (``nn.description``), and NumPy arrays where the native
 kernels compute, also without PyTorch (``engines.native``).
 """
 
@@ -106,16 +106,16 @@ class AttentionSpec:
 
     def __post_init__(self) -> None:
         d_model = self.w_o.weight.shape[0]
-        wanted = {
+        shapes = {
             "w_q": (self.heads * self.d_k, d_model),
             "w_k": (self.kv_heads * self.d_k, d_model),
             "w_v": (self.kv_heads * self.d_v, d_model),
             "w_o": (d_model, self.heads * self.d_v),
         }
-        for name, shape in wanted.items():
-            found = tuple(getattr(self, name).weight.shape)
-            if found != shape:
-                raise UndescribedError(f"attention: {name} is {found}, its description says {shape}")
+        for name, shape in shapes.items():
+            actual = tuple(getattr(self, name).weight.shape)
+            if actual != shape:
+                raise UndescribedError(f"attention: {name} is {actual}, its description says {shape}")
 
     @property
     def scale(self) -> float:
@@ -264,12 +264,12 @@ class EncoderDecoderSpec:
     @property
     def attentions(self) -> tuple[AttentionSpec, ...]:
         """Every attention of every layer."""
-        own = [
+        self_attentions = [
             layer.self_attention
             for layer in (*self.encoder.layers, *self.decoder.layers)
             if not isinstance(layer, RecurrentDecoderLayerSpec)
         ]
-        return (*own, *(layer.cross_attention for layer in self.decoder.layers))
+        return (*self_attentions, *(layer.cross_attention for layer in self.decoder.layers))
 
     @property
     def smallest_vocabulary(self) -> int:
@@ -337,7 +337,7 @@ class PictureSpec:
     Attributes:
         patches: from a patch's pixels, -1 to 1, channels first, to its embedding.
         patch_size: height and width of a patch, in pixels.
-        channels: of a picture.
+        channels: channels of a picture.
         grid: rows, and columns, of patches.
         positions: (patches, d), added to them.
         first: tokens before the patches, each (1, d) or (n, d).
@@ -362,7 +362,7 @@ def map_weights(spec: Spec, change: Callable[[Any], Any]) -> Spec:
 
     Args:
         spec: a description.
-        change: of a weight, or of anything else that is neither a tuple nor a description.
+        change: maps a weight, or anything else that is neither a tuple nor a description.
     """
     if isinstance(spec, tuple):
         return tuple(map_weights(part, change) for part in spec)  # type: ignore[return-value]

@@ -46,8 +46,8 @@ def run(
         return 0
     lines = iter(texts) if texts else read_lines(file or "-")
     place = "text " if texts else f"{file or '-'}:"
-    given = (classifier.read(line, f"{place}{number}") for number, line in enumerate(lines, start=1))
-    while chunk := list(islice(given, CHUNK)):
+    examples = (classifier.read(line, f"{place}{number}") for number, line in enumerate(lines, start=1))
+    while chunk := list(islice(examples, CHUNK)):
         predictions = classifier.classify(chunk)
         for text, prediction in zip(chunk, predictions, strict=True):
             print(_as_json(text, prediction) if json_ else _line(prediction, max(1, top)))
@@ -58,19 +58,20 @@ def run(
 def _measure(
     folder: str, classifier: TextClassifier, sets: Mapping[str, Iterator[Example]], *, json_: bool
 ) -> None:
-    found = measure(folder, classifier, sets)
+    measured = measure(folder, classifier, sets)
     if json_:
         results = {
-            name: {**as_json(one.scores, classifier.names), "empty": one.empty} for name, one in found.items()
+            name: {**as_json(result.scores, classifier.names), "empty": result.empty}
+            for name, result in measured.items()
         }
         print(json.dumps(results, indent=2, ensure_ascii=False))
         return
     console = _console.output()
-    for name, one in found.items():
+    for name, result in measured.items():
         kind = "pairs" if classifier.pairs else "texts"
-        show(f"{folder} on {name}: {one.scores.count:,} {kind}", one.scores, classifier.names, console)
-        if one.empty:
-            console.print(f"{one.empty:,} empty {kind} skipped (first: {', '.join(one.places)})")
+        show(f"{folder} on {name}: {result.scores.count:,} {kind}", result.scores, classifier.names, console)
+        if result.empty:
+            console.print(f"{result.empty:,} empty {kind} skipped (first: {', '.join(result.places)})")
 
 
 def _line(prediction: TextPrediction, top: int) -> str:
@@ -78,5 +79,5 @@ def _line(prediction: TextPrediction, top: int) -> str:
 
 
 def _as_json(text: Text, prediction: TextPrediction) -> str:
-    given = {"text": text} if isinstance(text, str) else dict(zip(("text", "second"), text, strict=True))
-    return json.dumps({**given, "probabilities": prediction.probabilities}, ensure_ascii=False)
+    texts = {"text": text} if isinstance(text, str) else dict(zip(("text", "second"), text, strict=True))
+    return json.dumps({**texts, "probabilities": prediction.probabilities}, ensure_ascii=False)

@@ -47,7 +47,7 @@ class CorpusOptions:
 
     def endings(self) -> tuple[str, str]:
         """Endings of files of both sides: from the options, from the input files, or the default ones."""
-        read = [file_kind(files[0]).removeprefix(".") if files else "" for files in (self.src, self.tgt)]
-        usable = all(ending.isalnum() for ending in read) and read[0] != read[1]
-        source, target = read if usable else ("source", "target")
+        endings = [file_kind(files[0]).removeprefix(".") if files else "" for files in (self.src, self.tgt)]
+        usable = all(ending.isalnum() for ending in endings) and endings[0] != endings[1]
+        source, target = endings if usable else ("source", "target")
         return self.source_language or source, self.target_language or target

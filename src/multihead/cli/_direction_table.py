@@ -17,30 +17,30 @@ def show_directions(run: str, evaluations: Sequence[Evaluation], console: Consol
     table.add_column("direction")
     for name in ("pairs", "BLEU", "chrF2", "exact", "perplexity"):
         table.add_column(name, justify="right")
-    for one in evaluations:
-        cells = _cells(one.bleu.value, one.chrf.value, one.exact, one.perplexity)
-        table.add_row(one.test_set.name, f"{len(one.outputs):,}", *cells)
+    for evaluation in evaluations:
+        cells = _cells(evaluation.bleu.value, evaluation.chrf.value, evaluation.exact, evaluation.perplexity)
+        table.add_row(evaluation.test_set.name, f"{len(evaluation.outputs):,}", *cells)
     table.add_section()
     means = [
         mean(scores)
         for scores in (
-            [one.bleu.value for one in evaluations],
-            [one.chrf.value for one in evaluations],
-            [one.exact for one in evaluations],
-            [one.perplexity for one in evaluations],
+            [evaluation.bleu.value for evaluation in evaluations],
+            [evaluation.chrf.value for evaluation in evaluations],
+            [evaluation.exact for evaluation in evaluations],
+            [evaluation.perplexity for evaluation in evaluations],
         )
     ]
-    table.add_row("mean", f"{sum(len(one.outputs) for one in evaluations):,}", *_cells(*means))
+    table.add_row("mean", f"{sum(len(evaluation.outputs) for evaluation in evaluations):,}", *_cells(*means))
     console.print(table)
     console.print(f"BLEU: {evaluations[0].bleu.signature}")
     console.print(f"chrF2: {evaluations[0].chrf.signature}")
-    for one in evaluations:
-        if one.contaminated:
-            fact = f"{one.contaminated:,} of the sentences of {one.test_set.name}"
+    for evaluation in evaluations:
+        if evaluation.contaminated:
+            fact = f"{evaluation.contaminated:,} of the sentences of {evaluation.test_set.name}"
             console.print(f"caution: {fact} occur in the training data", style="yellow")
     console.print()
 
 
 def _cells(bleu: float, chrf: float, exact: float, perplexity: float) -> list[str]:
-    shown = f"{perplexity:.2f}" if math.isfinite(perplexity) else "-"
-    return [f"{bleu:.2f}", f"{chrf:.2f}", f"{100 * exact:.1f} %", shown]
+    rounded = f"{perplexity:.2f}" if math.isfinite(perplexity) else "-"
+    return [f"{bleu:.2f}", f"{chrf:.2f}", f"{100 * exact:.1f} %", rounded]

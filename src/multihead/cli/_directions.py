@@ -24,8 +24,8 @@ def choose_direction(
     """
     if translator.directions is None and to is None and of is None and not tags:
         return translator
-    found = translator.toward(to, of, tags, zero_shot=zero_shot)
-    if found.asked is not None and found.asked.zero_shot:
-        fact = f"zero-shot: the model was never trained to translate from {found.asked.source}"
-        _console.messages().print(f"caution: {fact} to {found.asked.target}", style="yellow")
-    return found
+    direction = translator.toward(to, of, tags, zero_shot=zero_shot)
+    if direction.asked is not None and direction.asked.zero_shot:
+        fact = f"zero-shot: the model was never trained to translate from {direction.asked.source}"
+        _console.messages().print(f"caution: {fact} to {direction.asked.target}", style="yellow")
+    return direction

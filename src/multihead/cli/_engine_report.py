@@ -21,7 +21,10 @@ def engine_report(run: Run) -> Iterator[tuple[str, str]]:
     """Yield the device, the engine for the run's model, and the reasons against faster engines."""
     device = hardware.pick_device()
     model = run.load_model(device).eval()
-    yield "model", f"{run.recipe.kind}, {sum(each.numel() for each in model.parameters()):,} parameters"
+    yield (
+        "model",
+        f"{run.recipe.kind}, {sum(parameter.numel() for parameter in model.parameters()):,} parameters",
+    )
     yield "device", torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
     dtype = hardware.pick_dtype("auto", device)
     yield "precision", str(dtype).removeprefix("torch.")
@@ -46,9 +49,9 @@ def engine_report(run: Run) -> Iterator[tuple[str, str]]:
 
 def _inconsistency(run: Run, model: nn.Module, device: torch.device) -> str | None:
     """Return how training and search differ, for the models that search; None: they agree."""
-    made: Any = model
+    untyped: Any = model
     if run.task == "language":
-        return text_inconsistency(model, run.tokenizers()[0].vocab_size, made.context, device)
+        return text_inconsistency(model, run.tokenizers()[0].vocab_size, untyped.context, device)
     if run.task == "drawing":
         return drawing_inconsistency(model, device)
     if run.task != "translation":
@@ -82,8 +85,10 @@ def hardware_report() -> Iterator[tuple[str, str]]:
     yield "training", f"matrix products in {hardware.training_precision('auto', device)}"
     if device.type == "cpu":
         features = {name for name, supported in torch.cpu.get_capabilities().items() if supported is True}
-        known = sorted(features & {"avx2", "avx512_f", "avx512_bf16", "amx_bf16", "sve", "sve_bf16", "bf16"})
-        yield "processor", ", ".join(known) or "no vector instructions known to PyTorch"
+        extensions = sorted(
+            features & {"avx2", "avx512_f", "avx512_bf16", "amx_bf16", "sve", "sve_bf16", "bf16"}
+        )
+        yield "processor", ", ".join(extensions) or "no vector instructions known to PyTorch"
         if not fast:
             yield "hint", "training is two to six times slower than with bf16 instructions"
             if native.level() == "avx2":

@@ -48,7 +48,7 @@ COMMON: Mapping[str, Collection[str]] = {
 
 
 SHOWN_SECTIONS = ("data", "tokenizer", "model", "training", "validation")
-"""Sections whose common keys ``--help`` lists; those of [search] are listed where they are options."""
+"""Sections whose common keys ``--help`` lists; those of [search] are listed if they are options."""
 
 
 class Help:
@@ -121,7 +121,7 @@ class Help:
         yield from _table(self._rows(name, brief=False), width)
 
     def _common(self, width: int) -> Iterator[Text]:
-        """Yield the common keys of all sections, but of [search] only where it is typed without its name."""
+        """Yield the common keys of all sections, but of [search] only if it is typed without its name."""
         names = [name for name in self._types if name in (self._short, *SHOWN_SECTIONS)]
         if rows := [row for name in names for row in self._rows(name, brief=True)]:
             yield Text()
@@ -200,7 +200,7 @@ def _sentence(text: str) -> str:
 
 
 def _gist(text: str) -> str:
-    """Return the first clause of a setting's description, without what stands in parentheses."""
+    """Return the first clause of a setting's description, without text in parentheses."""
     clause = re.split(r"(?<=[.;])\s", re.sub(r" \([^()]*\)", "", text), maxsplit=1)[0]
     return f"{clause.rstrip('.;')}."
 

@@ -17,7 +17,7 @@ def split(
     """Separate recipe keys from the other arguments; the last value of a repeated key counts.
 
     An option with a dot in its name is a key, in which dashes stand for underscores. A key without a value
-    means "true", as for a switch; the recipe rejects it if the key is no switch.
+    means "true", as for a switch; the recipe rejects it if the key is not a switch.
 
     >>> split(["my", "--training.steps", "80", "--training.compile"], sections=["training"])
     (['my'], {'training.steps': '80', 'training.compile': 'true'})
@@ -26,7 +26,7 @@ def split(
     """
     bare = tasks.get_task(task).sections[short].model_fields if short else ()
     rest: list[str] = []
-    given: dict[str, str] = {}
+    keys: dict[str, str] = {}
     remaining = iter(enumerate(arguments))
     for position, argument in remaining:
         name, equals, value = argument.partition("=")
@@ -38,8 +38,8 @@ def split(
         if not equals and not following.startswith("--"):
             _, value = next(remaining)
             equals = "="
-        given[key] = value if equals else "true"
-    return rest, given
+        keys[key] = value if equals else "true"
+    return rest, keys
 
 
 def _key(name: str, sections: Sequence[str], short: str, bare: Collection[str]) -> str | None:

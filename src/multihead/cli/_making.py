@@ -27,7 +27,7 @@ REVIEWS = "ratings_{}.txt.gz"
 
 @dataclass(frozen=True)
 class GivenOptions:
-    """The options of the command; None where one is not given."""
+    """The options of the command; None if omitted."""
 
     name: str | None
     to: str | None
@@ -66,31 +66,31 @@ def _documents(asked: GivenOptions, console: Console) -> None:
         raise UserError(
             fact, remedy="As many documents are made as the reviews allow, of one review or more."
         )
-    given, folder = Path(asked.source or "data/nsmc"), Path(asked.to or f"data/{NSMC}")
-    training = _reviews(given / REVIEWS.format("train"))
+    source, folder = Path(asked.source or "data/nsmc"), Path(asked.to or f"data/{NSMC}")
+    training = _reviews(source / REVIEWS.format("train"))
     cut = int(VALID_SHARE * len(training))
     parts = {
         "valid": training[:cut],
         "train": training[cut:],
-        "test": _reviews(given / REVIEWS.format("test")),
+        "test": _reviews(source / REVIEWS.format("test")),
     }
-    made = {}
+    sizes = {}
     for name, reviews in parts.items():
         documents = [*joined_texts.join_texts(reviews, shortest, longest, asked.seed)]
         if not documents:
             fact = f"{len(reviews):,} reviews of the {name} part make no document of {longest}"
             raise UserError(fact, place="--lengths", remedy="Give smaller ones.")
-        made[name] = documents
+        sizes[name] = documents
     files.make_folder(folder)
-    for name, documents in made.items():
+    for name, documents in sizes.items():
         files.write_text(folder / f"{name}.tsv", joined_texts.tsv_lines(documents))
-    counts = ", ".join(f"{len(documents):,} {name}" for name, documents in made.items())
+    counts = ", ".join(f"{len(documents):,} {name}" for name, documents in sizes.items())
     console.print(f"documents of {shortest} to {longest} reviews, {counts}, in {folder}")
 
 
 def _reviews(path: Path) -> Sequence[tuple[str, str]]:
-    found = read_labelled(path, "document", "label", "utf-8")
-    return [(one.label, one.text) for one in found if one.text.strip()]
+    reviews = read_labelled(path, "document", "label", "utf-8")
+    return [(review.label, review.text) for review in reviews if review.text.strip()]
 
 
 def _listops(asked: GivenOptions, console: Console) -> None:
@@ -103,7 +103,10 @@ def _listops(asked: GivenOptions, console: Console) -> None:
     files.make_folder(folder)
     for name, text in listops.files(examples).items():
         files.write_text(folder / name, text)
-    longest, mean = max(len(one.tokens) for one in examples), sum(len(one.tokens) for one in examples) / count
+    longest, mean = (
+        max(len(example.tokens) for example in examples),
+        sum(len(example.tokens) for example in examples) / count,
+    )
     console.print(f"{count:,} expressions of {mean:.0f} tokens on average, at most {longest}, in {folder}")
 
 

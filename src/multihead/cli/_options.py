@@ -71,10 +71,10 @@ def read_with_keys(
             are refused.
     """
     command = kind.__module__.rpartition(".")[2]
-    rest, given = _keys.split(arguments, sections=sections, short=short, task=task)
+    rest, keys = _keys.split(arguments, sections=sections, short=short, task=task)
 
     def types() -> Types:
-        every = _section_types(rest, given, task) if sections else {}
+        every = _section_types(rest, keys, task) if sections else {}
         return {name: every[name] for name in sections if name in every}
 
     if {*HELP, HELP_ALL} & set(rest):
@@ -83,9 +83,9 @@ def read_with_keys(
     options = parse(
         kind, rest, command=command, keys=lambda: _keys.spellings(types(), short=short, used=used)
     )
-    if used and given:
-        refuse_unused(command, given, used, types())
-    return options, given
+    if used and keys:
+        refuse_unused(command, keys, used, types())
+    return options, keys
 
 
 def _show_help(help_: Help, rest: Sequence[str], types: Types, command: str) -> None:

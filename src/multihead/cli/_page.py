@@ -27,26 +27,26 @@ def export(
         raise UserError("a page is an .html file", place=output, remedy="Name one, or a folder by --pwa DIR.")
     if output is not None:
         files.check_file(output)
-    made = live_page(
+    content = live_page(
         Run.open(run), calibrate, exact=exact, text=text, folder=Path(folder) if folder is not None else None
     )
     console = _console.messages()
     if output is not None:
-        page = made.page()
+        page = content.page()
         page.save(output)
         size = len(page.html.encode()) / 1e6
         console.print(f"{output}: {size:.2f} MB; open it in a browser, with or without a network")
     if folder is not None:
-        made.write_folder(Path(folder))
+        content.write_folder(Path(folder))
         console.print(f"{folder}: an installable page; serve it by HTTPS from any web server")
-    if made.blocks.facts.get("kind"):
+    if content.blocks.facts.get("kind"):
         console.print("its equations give the model's scores in float32")
-    elif made.agreement is None:
+    elif content.agreement is None:
         console.print(
             "not verified: that needs sentences (--calibrate FILE) and the native part of the installation"
         )
     else:
         console.print(
-            f"its greedy translations equal the model's for {made.agreement:.1%} of the sentences compared"
+            f"its greedy translations equal the model's for {content.agreement:.1%} of the sentences compared"
         )
     return 0

@@ -130,7 +130,7 @@ def parse(kind: type[T], words: Sequence[str], command: str, *, keys: Callable[[
         UserError: an unknown option, with the closest one; a value that is missing, superfluous or invalid.
     """
     arguments = arguments_of(kind)  # type: ignore[arg-type]  # a type is hashable
-    known = {spelling: argument for argument in arguments for spelling in argument.spellings}
+    by_spelling = {spelling: argument for argument in arguments for spelling in argument.spellings}
     values: dict[str, Any] = {}
     free: list[str] = []
     rest = list(words)
@@ -140,16 +140,18 @@ def parse(kind: type[T], words: Sequence[str], command: str, *, keys: Callable[[
         if word == "--":
             free += rest
             break
-        if not _is_option(word, known):
+        if not _is_option(word, by_spelling):
             free.append(word)
-        elif (argument := known.get(_dashed(name))) is None:
-            raise _unknown(name, [*known, *keys()], command)
+        elif (argument := by_spelling.get(_dashed(name))) is None:
+            raise _unknown(name, [*by_spelling, *keys()], command)
         elif argument.type is bool:
             if equals:
                 raise UserError(f"{name} takes no value", remedy=f"Write {name} alone, or leave it out.")
             values[argument.field] = True
         else:
-            following = [value] if equals else list(_following(rest, known, several=argument.type is tuple))
+            following = (
+                [value] if equals else list(_following(rest, by_spelling, several=argument.type is tuple))
+            )
             if not equals:
                 del rest[: len(following)]
             if not following:
@@ -231,16 +233,16 @@ def _value(argument: Argument, words: Sequence[str]) -> Any:
     if argument.type is tuple:
         return tuple(words)
     (word,) = words
-    given = f"{argument.shown} {word}" if argument.spellings else f'"{word}"'
+    typed = f"{argument.shown} {word}" if argument.spellings else f'"{word}"'
     if argument.choices:
         by_name = {str(choice): choice for choice in argument.choices}
         if word not in by_name:
             near = closest_word(word, by_name)
             remedy = f'Did you mean "{near[0]}"?' if near else None
-            raise UserError(f"{given}, but it must be one of {', '.join(by_name)}", remedy=remedy)
+            raise UserError(f"{typed}, but it must be one of {', '.join(by_name)}", remedy=remedy)
         return by_name[word]
     try:
         return argument.type(word)
     except ValueError:
         noun = {int: "an integer", float: "a number"}[argument.type]
-        raise UserError(f"{given}, but it must be {noun}") from None
+        raise UserError(f"{typed}, but it must be {noun}") from None

@@ -82,7 +82,7 @@ def translate_part(
     """Translate the blocks of ``--part``.
 
     Args:
-        options: of the command.
+        options: the command's options.
         parts: from :func:`open_parts`.
         translate_lines: translates a chunk of lines.
         spell: returns the output lines of one line.
@@ -95,8 +95,8 @@ def translate_part(
         output: list[str] = []
         for start in range(0, len(lines), chunk):
             some = lines[start : start + chunk]
-            found = translate_lines(some, [options.prefix or ""] * len(some), first + start)
-            for number, translation in enumerate(found, start=first + start + 1):
+            translations = translate_lines(some, [options.prefix or ""] * len(some), first + start)
+            for number, translation in enumerate(translations, start=first + start + 1):
                 if translation.note and next(notes) < _console.MAX_NOTES:
                     console.print(f"line {number:,}: {translation.note}")
                 output += spell(number, translation)

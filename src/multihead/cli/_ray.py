@@ -40,24 +40,24 @@ def translate_on_ray(arguments: Sequence[str], blocks: int) -> None:
         ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
         logging.getLogger("ray.data").setLevel(logging.ERROR)
     tasks = min(blocks, TASKS_PER_CPU * max(1, int(ray.cluster_resources().get("CPU", 1))))
-    given = _of_a_part(arguments)
+    common = _of_a_part(arguments)
     folder = os.getcwd()  # noqa: PTH109 (relative paths are relative to it in the tasks too)
 
     def run(row: dict[str, Any]) -> dict[str, Any]:
         os.chdir(folder)
-        return {"code": main(["translate", *given, "--part", f"{row['id'] + 1}/{tasks}"])}
+        return {"code": main(["translate", *common, "--part", f"{row['id'] + 1}/{tasks}"])}
 
     context = data.DataContext.get_current()
     context.enable_progress_bars = False
-    found = data.range(tasks, override_num_blocks=tasks).map(run, num_cpus=1).take_all()
-    if failed := [row["code"] for row in found if row["code"]]:
+    rows = data.range(tasks, override_num_blocks=tasks).map(run, num_cpus=1).take_all()
+    if failed := [row["code"] for row in rows if row["code"]]:
         fact = f"{len(failed)} of {tasks} parts failed (exit code {failed[0]})"
         remedy = "The same command with --part 1/1 in place of --engine ray shows the reason."
         raise UserError(fact, place="--engine ray", remedy=remedy)
 
 
 def _of_a_part(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments without those that are not for a part: ``--engine`` and ``--join``."""
+    """Return the arguments for a part, without ``--engine`` and ``--join``."""
     rest, skip = [], False
     for argument in arguments:
         if not skip and argument.partition("=")[0] not in ("--engine", "--join"):

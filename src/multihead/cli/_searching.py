@@ -33,5 +33,5 @@ def search_settings(folder: str, given: Mapping[str, object]) -> SearchSettings:
     if not is_installed("torch"):
         raise needs_pytorch(folder)
     opened = run.Run.open(folder).fit_for("translation")
-    found: SearchSettings = recipes.load(opened.folder / "recipe.toml", given).search
-    return found
+    settings: SearchSettings = recipes.load(opened.folder / "recipe.toml", given).search
+    return settings

@@ -86,7 +86,7 @@ def translate_all(
     plan = plan_translations(documents, output, translator.target_language, only=only)
     linked = linked_places([path for path, _ in plan.documents])
     failed = before = 0
-    kept: list[Path] = []
+    unchanged: list[Path] = []
     with find_finished(plan.root) as done:
         for path, to in plan.documents:
             try:
@@ -97,7 +97,7 @@ def translate_all(
                     before += 1
                     continue
                 if state == "changed":
-                    kept.append(to)
+                    unchanged.append(to)
                     continue
                 to.parent.mkdir(parents=True, exist_ok=True)
                 translate(request, translator, folders)
@@ -107,8 +107,10 @@ def translate_all(
                 failed += 1
     if before:
         console.print(f"not translated again, because nothing has changed: {before:,}")
-    if kept:
-        named = ", ".join(map(str, kept[:5])) + (f" and {len(kept) - 5:,} more" if len(kept) > 5 else "")
+    if unchanged:
+        named = ", ".join(map(str, unchanged[:5])) + (
+            f" and {len(unchanged) - 5:,} more" if len(unchanged) > 5 else ""
+        )
         console.print(
             f"caution: kept, because changed by hand or not written by this command: {named} "
             "(--again replaces them)",

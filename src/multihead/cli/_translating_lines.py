@@ -37,12 +37,12 @@ class BySentence:
 
     def __call__(self, lines: Sequence[str], prefixes: Sequence[str], number: int) -> list[Translation]:
         """Return the translation of each line; ``number`` is that of the first."""
-        found = self._translator.translate(
+        translations = self._translator.translate(
             lines, self._search, sentences=self._sentences, glossary=self._glossary
         )
         return [
-            Translation(one.text.strip(), line, note=_note(one))
-            for line, one in zip(lines, found, strict=True)
+            Translation(translation.text.strip(), line, note=_note(translation))
+            for line, translation in zip(lines, translations, strict=True)
         ]
 
 

@@ -87,12 +87,12 @@ def main(arguments: Sequence[str]) -> int:
     languages: list[str | None] = [None, None]
     failed = 0
     for source, target in plan.documents:
-        own = _languages(options, source, target)
+        requested = _languages(options, source, target)
         try:
-            found = align_documents(
+            alignment = align_documents(
                 source,
                 target,
-                languages=own,
+                languages=requested,
                 sentences=options.sentences,
                 encoding=None if options.encoding == "utf-8" else options.encoding,
             )
@@ -102,14 +102,14 @@ def main(arguments: Sequence[str]) -> int:
             console.print(f"multihead: {error}", style="red")
             failed += 1
             continue
-        _show(source, found)
-        named = [one or other for one, other in zip(own, found.languages, strict=True)]
-        for path, one, before in zip((source, target), named, languages, strict=True):
-            if one and before and not languages_match(before, one):
-                fact = f"names {one} as its language, documents before it {before}"
+        _show(source, alignment)
+        named = [code or other for code, other in zip(requested, alignment.languages, strict=True)]
+        for path, code, before in zip((source, target), named, languages, strict=True):
+            if code and before and not languages_match(before, code):
+                fact = f"names {code} as its language, documents before it {before}"
                 console.print(f"caution: {path} {fact}", style="yellow")
-        pairs += found.pairs
-        languages = [before or one for before, one in zip(languages, named, strict=True)]
+        pairs += alignment.pairs
+        languages = [before or code for before, code in zip(languages, named, strict=True)]
         if has_changed(source, target):
             fact = "has changed since it was translated; pairs of the changed passages may be wrong"
             console.print(f"caution: {source} {fact}", style="yellow")
@@ -134,15 +134,15 @@ def _count(number: int, what: str) -> str:
 
 def _languages(options: Options, source: Path, target: Path) -> tuple[str | None, str | None]:
     """Return the languages that are given, or that the names of files and folders say."""
-    given = (options.source_language, options.target_language)
+    codes = (options.source_language, options.target_language)
     folders = tuple(map(Path, options.documents))
-    found = [
+    languages = [
         canonical(code, place=option) if code else language_of(path) or language_of(folder.absolute())
         for code, path, folder, option in zip(
-            given, (source, target), folders, ("--source-language", "--target-language"), strict=True
+            codes, (source, target), folders, ("--source-language", "--target-language"), strict=True
         )
     ]
-    return found[0], found[1]
+    return languages[0], languages[1]
 
 
 def _show(source: Path, found: DocumentAlignment) -> None:

@@ -105,12 +105,12 @@ def _odd_one(options: Options) -> int:
     idle = [field.name for field in fields(options) if field.name not in used]
     refuse_options(options, idle, "on the odd one of a set; `multihead evaluate` measures it")
     pictures = [file for name in options.pictures for file in _files(Path(name))]
-    found = OddOneOut.load(options.run, options.device).probabilities(pictures)
+    probabilities = OddOneOut.load(options.run, options.device).probabilities(pictures)
     if options.json:
-        listed = [{"picture": str(path), "odd": p} for path, p in zip(pictures, found, strict=True)]
+        listed = [{"picture": str(path), "odd": p} for path, p in zip(pictures, probabilities, strict=True)]
         print(json.dumps(listed, indent=2, ensure_ascii=False))
         return 0
-    for path, p in zip(pictures, found, strict=True):
+    for path, p in zip(pictures, probabilities, strict=True):
         print(f"{path}\t{100 * p:.1f} %")
     return 0
 
@@ -134,31 +134,31 @@ def _sets(options: Options) -> dict[str, Listing]:
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    found = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
-    if not found:
+    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+    if not files:
         raise UserError("this folder has no images", place=str(path), remedy="Name another folder.")
-    return found
+    return files
 
 
 def _measure(classifier: PictureClassifier, sets: dict[str, Listing], options: Options) -> None:
     scores = {name: classifier.measure(pictures, views=options.views) for name, pictures in sets.items()}
     if options.json:
-        results = {name: as_json(found, classifier.names) for name, found in scores.items()}
+        results = {name: as_json(result, classifier.names) for name, result in scores.items()}
         print(json.dumps(results, indent=2, ensure_ascii=False))
         return
     console = _console.output()
-    for name, found in scores.items():
-        show(f"{options.run} on {name}: {found.count:,} images", found, classifier.names, console)
+    for name, result in scores.items():
+        show(f"{options.run} on {name}: {result.count:,} images", result, classifier.names, console)
 
 
 def _classify(classifier: PictureClassifier, pictures: list[Path], options: Options) -> None:
-    found = []
+    rows = []
     guesses = classifier.classify(pictures, views=options.views)
     for path, guess in zip(pictures, guesses, strict=True):
-        found.append({"picture": str(path), "probabilities": guess.probabilities})
+        rows.append({"picture": str(path), "probabilities": guess.probabilities})
         if not options.json:
             top = list(guess.probabilities.items())[: options.top]
             # Not through the console, which would expand the tabs.
             print("\t".join([str(path), *(f"{name} {100 * p:.1f} %" for name, p in top)]))
     if options.json:
-        print(json.dumps(found, indent=2, ensure_ascii=False))
+        print(json.dumps(rows, indent=2, ensure_ascii=False))

@@ -66,18 +66,18 @@ def main(arguments: Sequence[str]) -> int:
             translators: Any = importlib.import_module("multihead.apps.corpus.dual_cross_entropy")
             verdicts = judge(pairs, progress=display.on_preparation)
             verdicts = translators.judged_by_translators(pairs, verdicts, Path(options.model), display)
-        found = clean(
+        report = clean(
             pairs,
             keep=options.keep,
             keep_numbers=numbers,
             judgement=verdicts,
             progress=display.on_preparation,
         )
-    _write(found, outputs)
+    _write(report, outputs)
     if options.json:
-        console.print(json.dumps(found.to_dict(), indent=2), soft_wrap=True)
+        console.print(json.dumps(report.to_dict(), indent=2), soft_wrap=True)
         return 0
-    for line in found.report().split("\n"):
+    for line in report.report().split("\n"):
         console.print(escape_unprintable(line), soft_wrap=True)
     console.print(f"kept: {' and '.join(outputs[:-1])}; dropped: {outputs[-1]}", soft_wrap=True)
     return 0
@@ -96,38 +96,38 @@ def _outputs(options: Options) -> list[str]:
         raise UserError(f"no {kind} is written", place="-o", remedy=remedy)
     if kind == ".tsv":
         stem = options.output[: options.output.lower().rindex(".tsv")]
-        found = [options.output]
+        names = [options.output]
     else:
         stem = options.output
-        found = [f"{stem}.{ending}" for ending in _endings(options)]
-    found.append(f"{stem}.dropped.tsv")
+        names = [f"{stem}.{ending}" for ending in _endings(options)]
+    names.append(f"{stem}.dropped.tsv")
     for name in (*options.src, *options.tgt, *filter(None, [options.keep_pairs])):
-        if any(same_file(name, output) for output in found):
+        if any(same_file(name, output) for output in names):
             remedy = "Name another output with -o."
             raise UserError("the output would overwrite an input file", place=name, remedy=remedy)
-    return found
+    return names
 
 
 def _endings(options: Options) -> tuple[str, str]:
     """Return the endings of the files of both sides. Raises ``UserError``: they are the same."""
-    found = options.endings()
-    if found[0] == found[1] or any(len(Path(name).parts) != 1 for name in found):
-        fact = f"the file endings cannot be {found[0]!r} and {found[1]!r}"
+    endings = options.endings()
+    if endings[0] == endings[1] or any(len(Path(name).parts) != 1 for name in endings):
+        fact = f"the file endings cannot be {endings[0]!r} and {endings[1]!r}"
         raise UserError(fact, place="-o", remedy="Give two different languages, such as de and en.")
-    return found
+    return endings
 
 
 def _numbers(path: str) -> frozenset[int]:
     """Return the numbers at the start of the lines of a file; its header, if any, has none."""
-    found = set()
+    numbers = set()
     for place, line in enumerate(read_lines(path), start=1):
         first = line.split("\t")[0].strip()
         if first.isdecimal():
-            found.add(int(first))
+            numbers.add(int(first))
         elif line.strip() and line != HEADER:
             remedy = "Start each line with the number of a pair."
             raise UserError(f'"{first[:40]}" is no number', place=f"{path}:{place}", remedy=remedy)
-    return frozenset(found)
+    return frozenset(numbers)
 
 
 def _write(found: Cleaned, outputs: Sequence[str]) -> None:
@@ -141,8 +141,10 @@ def _write(found: Cleaned, outputs: Sequence[str]) -> None:
 
 def _rows(found: Cleaned) -> Iterator[str]:
     yield HEADER
-    for one in found.dropped:
-        yield "\t".join([str(one.number), one.reason, f"{one.odds:.2f}", one.note, *map(_cell, one.pair)])
+    for pair in found.dropped:
+        yield "\t".join(
+            [str(pair.number), pair.reason, f"{pair.odds:.2f}", pair.note, *map(_cell, pair.pair)]
+        )
 
 
 def _cell(text: str) -> str:

@@ -55,7 +55,7 @@ class Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    options, given = _options.read_with_keys(
+    options, keys = _options.read_with_keys(
         Options, arguments, sections=("search", "data"), short="search", used=USED
     )
     if not options.runs:
@@ -64,17 +64,17 @@ def main(arguments: Sequence[str]) -> int:
         files.check_file(path)
     fit = comparable_runs(options.runs)
     if options.src:
-        refuse_keys(given, ("data.dir", "data.tests"), "on files that --src names")
+        refuse_keys(keys, ("data.dir", "data.tests"), "on files that --src names")
     for folder in fit.folders:
-        recipe = recipes.load(Path(folder) / "recipe.toml", given)
-        refuse_other_methods(given, recipe.search.method)
-        refuse_fields(given, recipe.data, named_sources(recipe.data, options.src))
-    tests, notes = requested_tests(fit.folders, options.src, options.tgt, given)
+        recipe = recipes.load(Path(folder) / "recipe.toml", keys)
+        refuse_other_methods(keys, recipe.search.method)
+        refuse_fields(keys, recipe.data, named_sources(recipe.data, options.src))
+    tests, notes = requested_tests(fit.folders, options.src, options.tgt, keys)
     with _progress() as progress:
         compared = compare_runs(
             fit.folders,
             tests,
-            given=given,
+            given=keys,
             notes=[*fit.notes, *notes],
             device=options.device,
             progress=progress,
@@ -114,14 +114,14 @@ def show(
     table.add_column("run")
     for name in ("perplexity", "BLEU", "chrF", "BLEU versus the first"):
         table.add_column(name, justify="right", no_wrap=True)
-    for i, (run, one) in enumerate(zip(runs, test.runs, strict=True)):
-        found = one.lowercase if lowercase else one.cased
+    for i, (run, result) in enumerate(zip(runs, test.runs, strict=True)):
+        scores = result.lowercase if lowercase else result.cased
         table.add_row(
             run.name,
-            format_perplexity(one.perplexity),
-            _interval(found["bleu"]),
-            _interval(found["chrf"]),
-            _difference(found["bleu"]) if i else "",
+            format_perplexity(result.perplexity),
+            _interval(scores["bleu"]),
+            _interval(scores["chrf"]),
+            _difference(scores["bleu"]) if i else "",
         )
     console.print(f"{test.name}: {test.pairs:,} pairs{', lower-cased' if lowercase else ''}")
     console.print(table, soft_wrap=False)

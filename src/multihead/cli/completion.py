@@ -70,12 +70,12 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def options_of(command: str) -> list[str]:
-    """Return the options that a command's help lists; none where an extra that it needs is not installed."""
-    shown = io.StringIO()
-    with contextlib.redirect_stdout(shown), contextlib.suppress(SystemExit, UserError):
+    """Return the options that a command's help lists; none if an extra that it needs is not installed."""
+    help_text = io.StringIO()
+    with contextlib.redirect_stdout(help_text), contextlib.suppress(SystemExit, UserError):
         cli.run_command(command, ["--help-all"])
-    found = re.findall(r"\A.*?(?=^usage:)|\Z", shown.getvalue(), re.DOTALL | re.MULTILINE)
-    return sorted(set(_OPTION.findall(shown.getvalue().removeprefix(found[0]))))
+    epilogues = re.findall(r"\A.*?(?=^usage:)|\Z", help_text.getvalue(), re.DOTALL | re.MULTILINE)
+    return sorted(set(_OPTION.findall(help_text.getvalue().removeprefix(epilogues[0]))))
 
 
 def script(shell: str, options: Mapping[str, Sequence[str]]) -> str:
@@ -86,7 +86,9 @@ def script(shell: str, options: Mapping[str, Sequence[str]]) -> str:
         options: options by command.
     """
     names = sorted(recipes.names())
-    words = {name: [*(names if name in WITH_RECIPES else ()), *found] for name, found in options.items()}
+    words = {
+        name: [*(names if name in WITH_RECIPES else ()), *spellings] for name, spellings in options.items()
+    }
     if shell == "fish":
         return _fish(options, names)
     cases = "\n".join(f'      {name}) words="{" ".join(of)}" ;;' for name, of in words.items())
@@ -96,11 +98,11 @@ def script(shell: str, options: Mapping[str, Sequence[str]]) -> str:
 def _fish(options: Mapping[str, Sequence[str]], names: Sequence[str]) -> str:
     about = cli.commands()
     lines = []
-    for name, found in options.items():
+    for name, spellings in options.items():
         text = about[name].replace("\\", "\\\\").replace("'", "\\'")
         lines.append(f"complete -c multihead -n __fish_use_subcommand -f -a {name} -d '{text}'")
         seen = f"-n '__fish_seen_subcommand_from {name}'"
-        lines += [f"complete -c multihead {seen} -l {option.removeprefix('--')}" for option in found]
+        lines += [f"complete -c multihead {seen} -l {option.removeprefix('--')}" for option in spellings]
         if name in WITH_RECIPES:
             lines.append(f"complete -c multihead {seen} -a '{' '.join(names)}'")
     return "\n".join(lines) + "\n"

@@ -133,13 +133,13 @@ def _cache(options: Options, console: Console) -> int:
     if (days := options.older_than or 0) < 0:
         raise UserError(f"--older-than {days}", remedy="Give a number of days, at least 0.")
     try:
-        removed, kept = clear(root, older_than=days * 86400)
+        removed, remaining = clear(root, older_than=days * 86400)
     except OSError as error:
         fact = f"cannot be removed ({error.strerror or error})"
         raise UserError(
             fact, place=str(error.filename or root), remedy="Check the folder's permissions."
         ) from error
-    console.print(f"{root}: {len(removed)} removed, {_megabytes(removed)} MB; {len(kept)} in use")
+    console.print(f"{root}: {len(removed)} removed, {_megabytes(removed)} MB; {len(remaining)} in use")
     return 0
 
 
@@ -147,10 +147,10 @@ def _show(root: Path, found: Sequence[CacheEntry], console: Console) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for heading in ("entry", "kind", "MB", "last used", ""):
         table.add_column(heading, justify="right" if heading == "MB" else "left", no_wrap=True)
-    for one in found:
-        used = datetime.fromtimestamp(one.used).strftime("%Y-%m-%d %H:%M")
-        name = one.folder.name.removeprefix(f"{one.kind}-")[:12]
-        table.add_row(name, one.kind, _megabytes([one]), used, "in use" if one.in_use else "")
+    for entry in found:
+        used = datetime.fromtimestamp(entry.used).strftime("%Y-%m-%d %H:%M")
+        name = entry.folder.name.removeprefix(f"{entry.kind}-")[:12]
+        table.add_row(name, entry.kind, _megabytes([entry]), used, "in use" if entry.in_use else "")
     if found:
         console.print(table, soft_wrap=False)
     console.print(f"{root}: {len(found)} in total, {_megabytes(found)} MB")
@@ -161,7 +161,7 @@ def _files(count: int) -> str:
 
 
 def _megabytes(found: Sequence[CacheEntry]) -> str:
-    return f"{sum(one.size for one in found) / 1e6:,.1f}"
+    return f"{sum(entry.size for entry in found) / 1e6:,.1f}"
 
 
 class _Transfers(Progress):

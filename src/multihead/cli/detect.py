@@ -57,19 +57,19 @@ def main(arguments: Sequence[str]) -> int:
     if options.output:
         _check_output(options.output, len(images))
     detector = Detector.load(options.run, options.device)
-    found = detector.detect(images, options.threshold)
+    detections = detector.detect(images, options.threshold)
     if options.output:
-        draw_boxes(open_picture(images[0]), found[0], detector.names, options.output)
+        draw_boxes(open_picture(images[0]), detections[0], detector.names, options.output)
     if options.json:
         listed = [
-            {"picture": str(image), "objects": [asdict(one) for one in objects]}
-            for image, objects in zip(images, found, strict=True)
+            {"picture": str(image), "objects": [asdict(detection) for detection in objects]}
+            for image, objects in zip(images, detections, strict=True)
         ]
         print(json.dumps(listed, indent=2, ensure_ascii=False))
         return 0
-    for image, objects in zip(images, found, strict=True):
-        for one in objects:
-            print(_line(image, one))
+    for image, objects in zip(images, detections, strict=True):
+        for detection in objects:
+            print(_line(image, detection))
         if not objects:
             _console.messages().print(f"{image}: no object with a score of at least {options.threshold:g}")
     return 0
@@ -84,10 +84,10 @@ def _line(image: Path, one: DetectedObject) -> str:
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    found = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
-    if not found:
+    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+    if not files:
         raise UserError("this folder has no images", place=str(path), remedy="Name another folder.")
-    return found
+    return files
 
 
 def _check_output(path: str, images: int) -> None:

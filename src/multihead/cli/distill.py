@@ -68,7 +68,7 @@ class Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    options, given = _options.read_with_keys(Options, arguments, sections=SECTION_NAMES)
+    options, keys = _options.read_with_keys(Options, arguments, sections=SECTION_NAMES)
     if not options.teachers or not options.output:
         fact = "no teacher was given" if not options.teachers else "no folder for the student was given"
         raise UserError(fact, remedy="Usage: multihead distill RUN... -o DIR")
@@ -78,8 +78,8 @@ def main(arguments: Sequence[str]) -> int:
     hardware.keep_memory()
     first = Run.open(teachers[0]).fit_for("translation")
     folder = lessons_folder(student)
-    recipe = student_recipe(options.student, first, folder, given)
-    refuse_without_effect(given, recipe)
+    recipe = student_recipe(options.student, first, folder, keys)
+    refuse_without_effect(keys, recipe)
     corpus = _corpus(options, first, folder)
     recipe = judged_on(corpus, recipe)
     translator = Translator.load(*teachers, device=options.device)
@@ -99,7 +99,7 @@ def main(arguments: Sequence[str]) -> int:
         )
         console.print(str(lessons), soft_wrap=True)
         del translator
-        outcome = train(fit_vocabulary(recipe, given), student, display, started=time.monotonic())
+        outcome = train(fit_vocabulary(recipe, keys), student, display, started=time.monotonic())
     console.print(summary(outcome, display.began, f"distill {shlex.join(arguments)}"))
     if outcome.status == "interrupted":
         return INTERRUPTED

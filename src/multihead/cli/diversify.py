@@ -54,7 +54,7 @@ class Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    options, given = _options.read_with_keys(Options, arguments, sections=SECTION_NAMES)
+    options, keys = _options.read_with_keys(Options, arguments, sections=SECTION_NAMES)
     if not options.run:
         fact = "no folder was given"
         raise UserError(fact, remedy="Usage: multihead diversify --src FILE --tgt FILE --run FOLDER")
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
         name=options.recipe,
         student=options.student,
         corpus=corpus,
-        given=given,
+        given=keys,
         folder=Path(options.run),
         forward=options.teachers,
         backward=options.back_teachers,
@@ -76,12 +76,12 @@ def main(arguments: Sequence[str]) -> int:
     console = _console.output()
     try:
         with ProgressDisplay(console) as display:
-            found = work.diversify(request, display)
+            evaluations = work.diversify(request, display)
     except KeyboardInterrupt:
         command = f"{_console.program()} diversify {shlex.join(arguments)}"
         console.print(f"interrupted; resume with the same command:\n  {command}", soft_wrap=True)
         return INTERRUPTED
-    _show(found, console)
+    _show(evaluations, console)
     console.print(f"to use it: {_console.program()} translate {shlex.quote(options.run)}/{work.STUDENT}")
     return 0
 
@@ -92,7 +92,11 @@ def _show(found: Sequence[tuple[str, Evaluation]], console: Console) -> None:
     table.add_column("model")
     for name in ("pairs", "BLEU", "chrF2", "exact"):
         table.add_column(name, justify="right")
-    for system, one in found:
-        scores = [f"{one.bleu.value:.2f}", f"{one.chrf.value:.2f}", f"{100 * one.exact:.1f} %"]
-        table.add_row(one.test_set.name, system, f"{len(one.outputs):,}", *scores)
+    for system, evaluation in found:
+        scores = [
+            f"{evaluation.bleu.value:.2f}",
+            f"{evaluation.chrf.value:.2f}",
+            f"{100 * evaluation.exact:.1f} %",
+        ]
+        table.add_row(evaluation.test_set.name, system, f"{len(evaluation.outputs):,}", *scores)
     console.print(table)

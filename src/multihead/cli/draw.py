@@ -87,18 +87,18 @@ def main(arguments: Sequence[str]) -> int:
         captions = max(options.number, MIN_CAPTIONS)
         files.write_text(Path(options.page or ""), gallery(run, generator, search, captions))
         return 0
-    drawn = generator.draw(
+    pictures = generator.draw(
         options.caption,
         options.number,
         search,
         complete=Path(options.complete) if options.complete else None,
     )
-    sheet = grid([drawing.picture for drawing in drawn], options.scale)
+    sheet = grid([drawing.picture for drawing in pictures], options.scale)
     files.write(output, sheet.save)
-    similarities = ", ".join(f"{drawing.fits:.2f}" for drawing in drawn)
-    noun = "image" if len(drawn) == 1 else "images"
+    similarities = ", ".join(f"{drawing.fits:.2f}" for drawing in pictures)
+    noun = "image" if len(pictures) == 1 else "images"
     _console.messages().print(
-        f"{len(drawn)} {noun} in {output}; cosine similarity with the caption: {similarities}"
+        f"{len(pictures)} {noun} in {output}; cosine similarity with the caption: {similarities}"
     )
     return 0
 

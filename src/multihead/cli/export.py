@@ -118,10 +118,10 @@ def main(arguments: Sequence[str]) -> int:
         written = ", ".join(sorted(file.name for file in folder.iterdir()))
         _console.messages().print(f"{folder}: {written}\n{NORMALISATION}")
         return 0
-    found = ctranslate2.export(run, folder, options.quantization, max_loss=options.max_loss)
+    report = ctranslate2.export(run, folder, options.quantization, max_loss=options.max_loss)
     console = _console.messages()
     console.print(f"{folder}: {options.quantization}, {_megabytes(folder):.1f} MB")
-    console.print(str(found))
+    console.print(str(report))
     console.print(EXAMPLE.format(folder=folder))
     return 0
 
@@ -144,5 +144,7 @@ def _firefox(run: Run, folder: Path, calibrate: Sequence[str]) -> None:
     )
     if report.saturated:
         limits = [report.limits[name] for name in report.saturated]
-        told = f"{len(limits)} of {len(report.limits)} matrices are limited to {min(limits)} to {max(limits)}"
-        console.print(f"{told} of 127, so that sums do not saturate; {manifest.NAME} names them")
+        summary = (
+            f"{len(limits)} of {len(report.limits)} matrices are limited to {min(limits)} to {max(limits)}"
+        )
+        console.print(f"{summary} of 127, so that sums do not saturate; {manifest.NAME} names them")

@@ -38,16 +38,16 @@ class Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    options, given = _options.read_with_keys(
+    options, keys = _options.read_with_keys(
         Options, arguments, sections=("search",), short="search", task="language"
     )
     if options.run is None:
         raise UserError("no run folder was given", remedy='Usage: multihead generate RUN --prompt "..."')
     _options.at_least_one("number", options.number)
     run = Run.open(options.run).fit_for("language")
-    search = recipes.load(run.folder / "recipe.toml", given).search
+    search = recipes.load(run.folder / "recipe.toml", keys).search
     if search.temperature == 0:
-        refuse_keys(given, SAMPLING_KEYS, "at temperature 0, where the most probable token is taken")
+        refuse_keys(keys, SAMPLING_KEYS, "at temperature 0, where the most probable token is taken")
     prompt = _standard_input() if options.prompt == STDIN else options.prompt
     generator = TextGenerator.load(run.folder, device=options.device)
     for number in range(options.number):

@@ -55,21 +55,21 @@ def main(arguments: Sequence[str]) -> int:
     folder = Path(options.output or "runs/gradients")
     files.make_folder(folder)
     console = _console.output()
-    found = []
+    curves = []
     for curve in gradients.curves(options.seeds, distances, d=options.width, updates=options.updates):
-        found.append(curve)
+        curves.append(curve)
         right = f"{100 * curve.right[-1]:.0f} % right at distance {distances[-1]}"
         console.print(f"{curve.layer}, seed {curve.seed}: {right}")
-    made = {"updates": options.updates, "width": options.width, "environment": environment({})}
-    text = json.dumps({**made, **gradients.as_json(found, distances)}, indent=2)
+    conditions = {"updates": options.updates, "width": options.width, "environment": environment({})}
+    text = json.dumps({**conditions, **gradients.as_json(curves, distances)}, indent=2)
     files.write_text(folder / "gradients.json", text + "\n")
-    gradients.draw(found, distances, folder / "gradients.svg")
+    gradients.draw(curves, distances, folder / "gradients.svg")
     for title, moment in (("untrained", "untrained"), ("trained", "trained")):
         console.print(f"\ngradient at the first symbol relative to distance 1, {title}")
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
         for column in ("distance", *map(str, distances)):
             table.add_column(column, justify="left" if column == "distance" else "right", no_wrap=True)
-        for name, values in gradients.means(found, moment).items():
+        for name, values in gradients.means(curves, moment).items():
             table.add_row(name, *(f"{value:.2g}" for value in values))
         console.print(table, soft_wrap=False)
     console.print(f"\nplot: {folder / 'gradients.svg'}")

@@ -120,9 +120,9 @@ def _refuse_without_effect(options: Options, inspection: Inspection, *, page: bo
 
 def _check_paths(options: Options) -> None:
     """Refuse unsupported file extensions and unwritable paths before anything is computed."""
-    for path, known in ((options.output, (*PAGES, *METADATA)), (options.png, (*METADATA,))):
-        if path and Path(path).suffix.lower() not in known:
-            remedy = f"Use {', '.join(known[:-1])} or {known[-1]}."
+    for path, suffixes in ((options.output, (*PAGES, *METADATA)), (options.png, (*METADATA,))):
+        if path and Path(path).suffix.lower() not in suffixes:
+            remedy = f"Use {', '.join(suffixes[:-1])} or {suffixes[-1]}."
             raise UserError("the file extension is not supported", place=path, remedy=remedy)
     for path in filter(None, (options.output, options.png, options.json)):
         files.check_file(path)

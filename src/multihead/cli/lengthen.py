@@ -50,16 +50,16 @@ def main(arguments: Sequence[str]) -> int:
     for name in ("positions", "window"):
         if (value := getattr(options, name)) is not None:
             _options.at_least_one(name, value)
-    made = lengthen(
+    report = lengthen(
         Path(options.run),
         Path(options.output),
         options.positions,
         attention=options.attention,
         window=options.window,
     )
-    model = made.recipe.model
+    model = report.recipe.model
     console = _console.output()
     window = f", window {model.window:,}" if model.attention != "full" else ""  # type: ignore[attr-defined]
-    console.print(f"{made.recipe.kind}: {options.positions:,} positions, {model.attention}{window}")  # type: ignore[attr-defined]
+    console.print(f"{report.recipe.kind}: {options.positions:,} positions, {model.attention}{window}")  # type: ignore[attr-defined]
     console.print(f"to train it further: {_console.program()} train --init {shlex.quote(options.output)}")
     return 0

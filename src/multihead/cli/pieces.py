@@ -57,18 +57,20 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError("no vocabulary was given", remedy="Usage: multihead pieces RUN, or tokenizer.json")
     if options.top is not None:
         _options.at_least_one("top", options.top)
-    found = {
+    counts_of = {
         name: PieceCounts(tokenizer) for name, tokenizer in _tokenizers(Path(options.vocabulary)).items()
     }
-    listed = {name: _list(one, options) for name, one in found.items()}
+    listed = {name: _list(counts, options) for name, counts in counts_of.items()}
     if options.json:
-        print(json.dumps([_as_json(found[name], ids) for name, ids in listed.items()], ensure_ascii=False))
+        print(
+            json.dumps([_as_json(counts_of[name], ids) for name, ids in listed.items()], ensure_ascii=False)
+        )
         return 0
     console = _console.output()
     for name, ids in listed.items():
-        console.print(f"{name}: {found[name].summary}", style="bold")
-        shown = [found[name].shown(number) for number in ids]
-        print("\n".join(columns(shown, console.width)) if shown else "  no such piece")
+        console.print(f"{name}: {counts_of[name].summary}", style="bold")
+        cells = [counts_of[name].shown(number) for number in ids]
+        print("\n".join(columns(cells, console.width)) if cells else "  no such piece")
     return 0
 
 
@@ -123,7 +125,7 @@ def _tokenizers(path: Path) -> dict[str, Tokenizer]:
     names = vocabulary.names(run.folder)
     if not names:
         raise UserError("this run has no vocabulary", place=str(path), remedy="Name a run that reads text.")
-    return {str(path / name): one for name, one in zip(names, run.tokenizers(), strict=False)}
+    return {str(path / name): tokenizer for name, tokenizer in zip(names, run.tokenizers(), strict=False)}
 
 
 def _list(found: PieceCounts, options: Options) -> list[int]:
@@ -131,11 +133,11 @@ def _list(found: PieceCounts, options: Options) -> list[int]:
     if options.count:
         found.count(options.count)
     ids = found.special if options.special else range(found.tokenizer.vocab_size)
-    wanted = (options.search or "").casefold()
-    chosen = [number for number in ids if wanted in found.tokenizer.piece(number).casefold()]
+    pattern = (options.search or "").casefold()
+    matches = [number for number in ids if pattern in found.tokenizer.piece(number).casefold()]
     if (counts := found.counts) is not None:
-        chosen.sort(key=lambda number: -counts[number])
-    return chosen[: options.top]
+        matches.sort(key=lambda number: -counts[number])
+    return matches[: options.top]
 
 
 def _as_json(found: PieceCounts, ids: Sequence[int]) -> dict[str, object]:

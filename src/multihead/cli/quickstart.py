@@ -69,8 +69,8 @@ class Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    options, given = _options.read_with_keys(Options, arguments, sections=SECTION_NAMES, listed=False)
-    recipe = _recipe(options, given)
+    options, keys = _options.read_with_keys(Options, arguments, sections=SECTION_NAMES, listed=False)
+    recipe = _recipe(options, keys)
     folder = Path(options.run or f"runs/{recipe.name}")
     console = _console.output()
     numbers.write_files(numbers.make(options.pair, recipe.training.seed), Path(recipe.data.dir))
@@ -141,13 +141,13 @@ def _show_attention(translator: Translator, example: tuple[str, str], folder: Pa
     word, reference = example
     # A model trained for a few steps may give an empty output; then the reference is aligned instead.
     output = translator.translate([word])[0].text.strip() or reference
-    found = alignment(translator, word, output, words=False)
-    if found is None:
+    matrix = alignment(translator, word, output, words=False)
+    if matrix is None:
         console.print("\nThis model has no attention over the source to show.")
         return False
-    heatmap(found, folder / "attention.svg")
+    heatmap(matrix, folder / "attention.svg")
     console.print(f"\nattention from {output} to {word} ({folder / 'attention.svg'}):\n")
-    console.print(shades(found, console.width))
+    console.print(shades(matrix, console.width))
     return True
 
 

@@ -61,16 +61,16 @@ class Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    options, given = _options.read_with_keys(Options, arguments, sections=("data",), used=USED)
+    options, keys = _options.read_with_keys(Options, arguments, sections=("data",), used=USED)
     if not options.runs or not options.src:
         fact = "no files to score were given" if options.runs else "no run folder was given"
         raise UserError(fact, remedy="Usage: multihead score RUN --src FILE --tgt FILE")
     run = Run.open(options.runs[0]).fit_for("translation")
     if options.encoding is not None:
-        refuse_keys(given, ("data.encoding",), "beside --encoding")
-    overrides = {**given, **({} if options.encoding is None else {"data.encoding": options.encoding})}
+        refuse_keys(keys, ("data.encoding",), "beside --encoding")
+    overrides = {**keys, **({} if options.encoding is None else {"data.encoding": options.encoding})}
     data = recipes.load(run.folder / "recipe.toml", overrides).data
-    refuse_fields(given, data, options.src)
+    refuse_fields(keys, data, options.src)
     translator = _directions.choose_direction(
         Translator.load(*options.runs, device=options.device),
         options.to,
@@ -103,10 +103,10 @@ class Total:
         if not self.tokens:
             return "no pair was scored"
         perplexity = math.exp(min(700.0, -self.log_probability / self.tokens))
-        shown = f"{perplexity:.3f}" if perplexity < 1e9 else f"{perplexity:.3g}"
+        rounded = f"{perplexity:.3f}" if perplexity < 1e9 else f"{perplexity:.3g}"
         return (
             f"{self.pairs:,} pairs, {self.tokens:,} tokens, log-probability {self.log_probability:.2f}, "
-            f"perplexity {shown} per token"
+            f"perplexity {rounded} per token"
         )
 
 

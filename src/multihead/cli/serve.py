@@ -93,7 +93,7 @@ class Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    options, given = _options.read_with_keys(
+    options, keys = _options.read_with_keys(
         Options, arguments, sections=("search",), short="search", used={"search": SEARCH_OF_THE_BEST}
     )
     serving = _serving(options)
@@ -102,15 +102,15 @@ def main(arguments: Sequence[str]) -> int:
         server_socket = stack.enter_context(_listen(options.host, options.port))
         memory.keep_memory()
         queue = stack.enter_context(FairQueue(on_batch=serving.metrics.batch))
-        opened = [_directions(run, options, given, queue) for run in options.runs]
+        opened = [_directions(run, options, keys, queue) for run in options.runs]
         directions = [direction for directions in opened for direction in directions]
         service = Service(directions, queue, seconds=options.deadline)
         gc.freeze()  # no collection during a request looks at what was loaded
         # From the first line printed on; uvicorn raises its signal again when it has drained.
         stack.enter_context(contextlib.suppress(KeyboardInterrupt))
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        for one in service.directions:
-            console.print(f"{one.source} to {one.target}: {one.name}")
+        for way in service.directions:
+            console.print(f"{way.source} to {way.target}: {way.name}")
         host, port = server_socket.getsockname()[:2]
         console.print(f"http://{f'[{host}]' if ':' in host else host}:{port}", soft_wrap=True)
         app = application(
@@ -207,11 +207,11 @@ def _directions(
         ways = {pair: translator.toward(pair[1], pair[0]) for pair in translator.directions.trained}
     # A first translation prepares the engine, so that the first request is as fast as the others.
     next(iter(ways.values())).translate(["a"], settings)
-    found = []
-    for (source, target), one in ways.items():
-        texts = languages.around(QueuedTranslator(one, queue, folder))
-        found.append(ServedDirection(folder, source, target, texts, settings))
-    return found
+    directions = []
+    for (source, target), model in ways.items():
+        texts = languages.around(QueuedTranslator(model, queue, folder))
+        directions.append(ServedDirection(folder, source, target, texts, settings))
+    return directions
 
 
 def _translated_document(

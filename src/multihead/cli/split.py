@@ -76,15 +76,15 @@ def main(arguments: Sequence[str]) -> int:
     console = _console.output()
     console.print(f"{len(parts):,} pairs in {int(groups.max()) + 1:,} groups that share no sentence")
     for name, hashes in zip(("source", "target"), both, strict=True):
-        if not any(hashes is one for one in sides):
+        if not any(hashes is other for other in sides):
             few = f"only {len(np.unique(hashes)):,} different lines on the {name} side"
             console.print(f"{few}: these may be in several sets")
     for number, part in enumerate(PARTS):
-        chosen = parts == number
+        selection = parts == number
         files = [folder / f"{part}.{ending}" for ending in options.endings()]
         for side, file in enumerate(files):
-            write(in_blocks(pair[side] for pair in compress(options.pairs(), bytes(chosen))), str(file))
-        console.print(f"{part:<5}  {np.count_nonzero(chosen):>11,} pairs  {files[0]} and {files[1]}")
+            write(in_blocks(pair[side] for pair in compress(options.pairs(), bytes(selection))), str(file))
+        console.print(f"{part:<5}  {np.count_nonzero(selection):>11,} pairs  {files[0]} and {files[1]}")
     first, second = options.endings()
     console.print(
         f"to train on it: multihead train --data.dir {shlex.quote(str(folder))}"
@@ -110,9 +110,11 @@ def _check(options: Options) -> str:
         raise UserError(fact, remedy="Give two different ones of letters and digits, such as de and en.")
     files = [Path(options.to, f"{part}.{ending}") for part in PARTS for ending in endings]
     parts = {file.resolve() for file in files}
-    if own := next((file for file in (*options.src, *options.tgt) if Path(file).resolve() in parts), None):
+    if overwritten := next(
+        (file for file in (*options.src, *options.tgt) if Path(file).resolve() in parts), None
+    ):
         fact = "the split would overwrite this input file"
-        raise UserError(fact, place=own, remedy="Name another folder with --to.")
+        raise UserError(fact, place=overwritten, remedy="Name another folder with --to.")
     if existing := next((file for file in files if file.exists()), None):
         # Mixing two splits in a folder could put test sentences of the first into training.
         remedy = "Name another folder with --to, or remove the files."

@@ -62,20 +62,20 @@ class Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    options, given = _options.read_with_keys(Options, arguments, sections=SECTION_NAMES)
+    options, keys = _options.read_with_keys(Options, arguments, sections=SECTION_NAMES)
     console = _console.output()
     if options.sweep is None:
         _list(console)
         return 0
     _options.at_least_one("jobs", options.jobs)
-    sweep = read_sweep(options.sweep, given, options.only)
+    sweep = read_sweep(options.sweep, keys, options.only)
     folder = Path(options.folder or f"runs/{sweep.name}")
     if options.costs_only and not sweep.lengths:
         raise UserError("this sweep has no [cost]", place="--costs-only", remedy="Leave it out.")
-    own = [] if options.costs_only else members_named(sweep, options.only)
-    if not own and not options.costs_only:
+    members = [] if options.costs_only else members_named(sweep, options.only)
+    if not members and not options.costs_only:
         raise UserError(f"no member is named like {options.only!r}", place="--only", remedy=_like(sweep))
-    console.print(f"{sweep.name}: {len(own)} trainings in {folder}")
+    console.print(f"{sweep.name}: {len(members)} trainings in {folder}")
     part = parse_part(options.part)
     if options.costs_only or (sweep.lengths and part[0] == 1 and options.only == EVERY):
         measure_all(folder, sweep.lengths, console.print)
@@ -89,7 +89,7 @@ def main(arguments: Sequence[str]) -> int:
     console.print(f"all numbers: {folder / 'table.csv'}, {folder / 'table.html'}")
     if (folder / PLOT).exists():
         console.print(f"plot: {folder / PLOT}")
-    states = {row.state for row in part_of([row for row in rows if row.member in own], *part)}
+    states = {row.state for row in part_of([row for row in rows if row.member in members], *part)}
     return FAILED if "failed" in states else 0 if states == {"done"} else INTERRUPTED
 
 
@@ -126,9 +126,9 @@ class _Reporter:
 
 
 def _show(sweep: Sweep, rows: Sequence[MemberRow], console: Console) -> None:
-    shown = scores(rows)
-    first = [score for score in shown if score.test == shown[0].test]
-    others = list(dict.fromkeys(score.test for score in shown if score not in first))
+    all_scores = scores(rows)
+    first = [score for score in all_scores if score.test == all_scores[0].test]
+    others = list(dict.fromkeys(score.test for score in all_scores if score not in first))
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for column in ("member", "parameters", "minutes", *(score.metric for score in first)):
         table.add_column(column, justify="left" if column == "member" else "right", no_wrap=True)
@@ -144,9 +144,9 @@ def _show(sweep: Sweep, rows: Sequence[MemberRow], console: Console) -> None:
             *("" if number is None else f"{number:.2f}" for number in numbers),
         )
     console.print()
-    if shown:
+    if all_scores:
         rest = f" (not shown here: {', '.join(others)})" if others else ""
-        console.print(f"{shown[0].test or 'validation set'}{rest}")
+        console.print(f"{all_scores[0].test or 'validation set'}{rest}")
     console.print(table, soft_wrap=False)
     for sentence in agreement(sweep, rows):
         console.print(sentence)

@@ -52,21 +52,21 @@ class Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    options, given = _options.read_with_keys(Options, arguments, sections=("search",), short="search")
+    options, keys = _options.read_with_keys(Options, arguments, sections=("search",), short="search")
     if not options.run or not options.mono or not options.output:
         fact = "a run, a text and an output folder are needed"
         raise UserError(fact, remedy="Usage: multihead synthesise RUN TEXT -o FOLDER")
     if STDIN in options.mono:
         raise UserError("the text is read more than once", place=STDIN, remedy="Save it to a file.")
-    search = search_settings(options.run, given).model_copy(update={"n_best": 1})
-    refuse_other_methods(given, search.method)
+    search = search_settings(options.run, keys).model_copy(update={"n_best": 1})
+    refuse_other_methods(keys, search.method)
     hardware.keep_memory()
     run = Run.open(options.run)
     translator = Translator.load(options.run, device=options.device, precision=options.precision)
     translator = _directions.choose_direction(translator, options.to, options.of, (), zero_shot=False)
     console = _console.output()
     with ProgressDisplay(console) as display:
-        found = synthesise(
+        report = synthesise(
             [Path(options.run)],
             options.mono,
             Path(options.output),
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str]) -> int:
             encoding=options.encoding,
             progress=display.on_preparation,
         )
-    console.print(str(found), soft_wrap=True)
+    console.print(str(report), soft_wrap=True)
     folder = shlex.quote(options.output)
     console.print(
         f"to train on them: multihead train --src FILE --tgt FILE --synthetic {folder}", soft_wrap=True
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _languages(run: Run, translator: Translator) -> tuple[str, str]:
-    """Return the codes of the translations and of the text, "" where the text may be in several languages."""
+    """Return the codes of the translations and of the text, "" if the text may be in several languages."""
     if translator.asked is None or translator.directions is None:
         source, target = languages_of(run)
         return target, source

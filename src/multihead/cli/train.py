@@ -109,13 +109,13 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     started = time.monotonic()
-    options, given = _options.read_with_keys(Options, arguments, sections=SECTION_NAMES)
-    wanted = _options.at_least_one("processes", options.processes) if options.processes is not None else 1
-    if wanted > 1 and not parallel.is_launched() and not options.dry_run:
-        return launch(wanted, ["train", *arguments], _console.messages().print)
+    options, keys = _options.read_with_keys(Options, arguments, sections=SECTION_NAMES)
+    processes = _options.at_least_one("processes", options.processes) if options.processes is not None else 1
+    if processes > 1 and not parallel.is_launched() and not options.dry_run:
+        return launch(processes, ["train", *arguments], _console.messages().print)
     with parallel.begin():
         refuse_other_commands(arguments, options.recipe)
-        return _train(options, given, arguments, started)
+        return _train(options, keys, arguments, started)
 
 
 def _train(options: Options, given: dict[str, str], arguments: Sequence[str], started: float) -> int:
@@ -141,23 +141,23 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
         refuse_several("--mono")
         _check_mono(options, settings)
         with ProgressDisplay(console) as display:
-            made = from_mono(options.recipe, files, settings, options.mono, run, display)
-        if made is None:
+            prepared = from_mono(options.recipe, files, settings, options.mono, run, display)
+        if prepared is None:
             return INTERRUPTED
-        settings |= made
+        settings |= prepared
     resolve = resolve_corpora if several(settings) else resolve_recipe
 
     def make() -> Recipe[Settings]:
-        found = resolve(options.recipe, files, settings, run=run, init=init)
-        if parallel.world() == 1 or found.alternative is None:
-            return found
+        estimatee = resolve(options.recipe, files, settings, run=run, init=init)
+        if parallel.world() == 1 or estimatee.alternative is None:
+            return estimatee
         # Several processes make no brief trainings: the first choice holds, or that of the run.
-        folder = run or default_folder(found)
+        folder = run or default_folder(estimatee)
         resumed = Run.exists(folder)
         return (
-            settle_alternative(found, folder, ProgressDisplay(console))
+            settle_alternative(estimatee, folder, ProgressDisplay(console))
             if resumed
-            else replace(found, alternative=None)
+            else replace(estimatee, alternative=None)
         )
 
     if options.mirror and run and parallel.first():
@@ -172,7 +172,7 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
         )
     with ProgressDisplay(console) as display:
         if options.dry_run:
-            found = dry_run(recipe, display, init=init, folder=folder)
+            estimate = dry_run(recipe, display, init=init, folder=folder)
         else:
             console.print(f"run folder: {folder}")
             recipe = settle_alternative(recipe, folder, display)
@@ -189,7 +189,7 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
                     mirror=options.mirror,
                 )
     if options.dry_run:
-        show(found, console)
+        show(estimate, console)
         return 0
     # A file that the command does not name was named by --model.file.
     named = "" if options.recipe or "model.kind" in given else plugins.option(recipe.kind)
@@ -233,18 +233,18 @@ def _check_mono(options: Options, settings: Mapping[str, object]) -> None:
 
 def _languages(options: Options) -> dict[str, str]:
     """Return the settings of the language options."""
-    found = {
+    languages = {
         "data.source_language": options.source_language,
         "data.target_language": options.target_language,
     }
-    return {key: code for key, code in found.items() if code is not None}
+    return {key: code for key, code in languages.items() if code is not None}
 
 
 def summary(outcome: Outcome, start: int, command: str) -> str:
     """Return a summary of a training that has ended, with the command that resumes it if interrupted.
 
     Args:
-        outcome: of the training.
+        outcome: the training's outcome.
         start: step after which this process started.
         command: the command line after ``multihead``.
     """

@@ -120,7 +120,7 @@ class Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
-    options, given = _options.read_with_keys(Options, arguments, sections=("search",), short="search")
+    options, keys = _options.read_with_keys(Options, arguments, sections=("search",), short="search")
     runs, paths = _split_arguments(options.runs)
     document = paths[0] if paths else None
     # Without the library this is refused before a model is loaded.
@@ -130,14 +130,14 @@ def main(arguments: Sequence[str]) -> int:
     for folder in runs[1:]:
         if not Path(folder).is_dir():
             raise _no_run_folder(folder)
-    for read in (options.input, options.prefixes):
-        if read and options.output and same_file(read, options.output):
+    for source in (options.input, options.prefixes):
+        if source and options.output and same_file(source, options.output):
             remedy = "Name another output file."
             raise UserError("the output would overwrite an input file", place=options.output, remedy=remedy)
     if options.prefixes:
         refuse_options(options, ("prefix",), "beside --prefixes")
-    search = search_settings(runs[0], given)
-    refuse_other_methods(given, search.method)
+    search = search_settings(runs[0], keys)
+    refuse_other_methods(keys, search.method)
     _refuse_without_effect(options, document, search)
     if options.only and not any(path.is_dir() for path in paths):
         raise without_effect("--only", "without a folder")
@@ -172,7 +172,7 @@ def main(arguments: Sequence[str]) -> int:
         about.translate_beside(_request(options, document, output, search), texts, runs)
         return 0
     glossary = Glossary.load(options.glossary) if options.glossary else None
-    found = (
+    translate_lines = (
         ByLine(translator, search)
         if _by_line(options, search)
         else BySentence(texts, search, glossary, sentences=not options.lines)
@@ -181,12 +181,12 @@ def main(arguments: Sequence[str]) -> int:
         translate_part(
             options,
             parts,
-            found,
+            translate_lines,
             lambda number, translation: _spell(number, translation, search, scores=options.scores),
             CHUNK,
         )
         return 0
-    write(_blocks(found, search, options), options.output)
+    write(_blocks(translate_lines, search, options), options.output)
     return 0
 
 
@@ -279,14 +279,16 @@ def _blocks(
             raise _mismatch(options, f"{number + len(forced):,} lines, fewer than the input")
         if len(chunk) < size:  # the last chunk
             _check_end(prefixes, number + len(chunk), options)
-        found = translate_lines(chunk, forced, number)
-        noted = [(line, one.note) for line, one in enumerate(found, start=number + 1) if one.note]
+        translations = translate_lines(chunk, forced, number)
+        noted = [
+            (line, entry.note) for line, entry in enumerate(translations, start=number + 1) if entry.note
+        ]
         for line, note in noted[: max(0, _console.MAX_NOTES - notes)]:
             console.print(f"line {line:,}: {note}")
         notes += len(noted)
         yield [
             text
-            for line, translation in enumerate(found, start=number + 1)
+            for line, translation in enumerate(translations, start=number + 1)
             for text in _spell(line, translation, search, scores=options.scores)
         ]
         number += len(chunk)

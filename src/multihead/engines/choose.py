@@ -102,14 +102,14 @@ def choose(
         dtype: of matrix products.
         refuted: engines that an earlier proof with this model refuted, and the reasons; None: prove again.
     """
-    own = cast(Stepper[Any], model)
+    stepper = cast(Stepper[Any], model)
     declined: dict[str, str] = {}
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     engines = [engine for engine in ENGINES if engine.device == device.type]
     try:
         spec = describe(model, EncoderDecoderSpec)
     except UndescribedError as error:
-        return EngineChoice(own, OWN_STEPS, {engine.name: str(error) for engine in engines})
+        return EngineChoice(stepper, OWN_STEPS, {engine.name: str(error) for engine in engines})
     for engine in engines:
         reason = engine.declines(spec, dtype) or (refuted or {}).get(engine.name)
         if reason is None and refuted is None:
@@ -117,12 +117,12 @@ def choose(
             proved = engine.lay_out(model, spec, torch.float32)
             reason = disagreement(model, proved, device, spec)
             if reason is not None:
-                found[engine.name] = reason
+                reasons[engine.name] = reason
                 LOG.warning("Search does not run by %s: %s", engine.name, reason)
         if reason is None:
-            return EngineChoice(engine.lay_out(model, spec, dtype), engine.name, declined, refuted or found)
+            return EngineChoice(engine.lay_out(model, spec, dtype), engine.name, declined, refuted or reasons)
         declined[engine.name] = reason
-    return EngineChoice(own, OWN_STEPS, declined, refuted or found)
+    return EngineChoice(stepper, OWN_STEPS, declined, refuted or reasons)
 
 
 class LatestStepper:
@@ -166,14 +166,16 @@ class LatestStepper:
 
     def choice(self) -> EngineChoice:
         """Return the engine of the current weights; raises as :meth:`stepper`."""
-        weights = [(id(each), each.data_ptr(), each._version) for each in self.model.parameters()]
-        known = self._layers is not None and self._layers.holds()
-        if self._made is None or not known or self._weights != weights:
+        weights = [
+            (id(parameter), parameter.data_ptr(), parameter._version) for parameter in self.model.parameters()
+        ]
+        unchanged = self._layers is not None and self._layers.holds()
+        if self._made is None or not unchanged or self._weights != weights:
             # A proof stays valid when only the weights change.
-            refuted = self._made.refuted if self._made is not None and known else None
+            refuted = self._made.refuted if self._made is not None and unchanged else None
             self._made = choose(self.model, self._device, self._dtype, refuted)
             self._weights = weights
-            if not known:
+            if not unchanged:
                 self._compared = self._compared and self._layers is None
                 self._layers = LayerState(self.model)
                 self.compare()
@@ -184,7 +186,7 @@ class LatestStepper:
         return self._made
 
     def compare(self) -> None:
-        """Compare training and search, unless it is done; warn where they differ."""
+        """Compare training and search, unless that is done; warn if they differ."""
         if not self._compared and self._pairs is not None:
             self.inconsistent = inconsistency(self.model, self._pairs, self._device)
         self._compared = True

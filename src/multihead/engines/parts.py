@@ -22,7 +22,7 @@ class ConstantLinear:
         """Stack layers of one input, and multiply the first one's output by a factor.
 
         Args:
-            dtype: of the matrices.
+            dtype: the matrices' format.
             parts: the layers.
             first: the factor.
         """

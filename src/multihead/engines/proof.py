@@ -40,15 +40,15 @@ def disagreement(
         device: the device of both.
         spec: the model's description.
     """
-    own, training = cast(Stepper[Any], model), model.training
+    stepper, training = cast(Stepper[Any], model), model.training
     example = _Example(spec, device)
     model.eval()
     try:
         with torch.inference_mode(), torch.autocast(device.type, enabled=False):
-            expected, actual = example.log_probabilities(own), example.log_probabilities(engine)
+            expected, actual = example.log_probabilities(stepper), example.log_probabilities(engine)
             if not bool(expected.isfinite().all()):
                 return None  # diverged weights: search reports them with the step, by any engine
-            differences = [*_relative(expected, actual), *example.search_differences(own, engine)]
+            differences = [*_relative(expected, actual), *example.search_differences(stepper, engine)]
     except (ValueError, RuntimeError, IndexError) as error:
         return f"its proof ends in an error: {error}"
     finally:
@@ -85,12 +85,12 @@ class _Example:
         """Log-probabilities of the next token in all steps, (rows of all steps, V)."""
         tokens_R = torch.tensor([prefix[-1] for prefix in self._prefixes], device=self._device)
         logits_RV, state = stepper.step(tokens_R, stepper.start(self._source, self._prefixes))
-        found = [logits_RV.float().log_softmax(1)]
+        steps = [logits_RV.float().log_softmax(1)]
         for step, parents in enumerate(PARENTS):
             state = state.select(torch.tensor(parents, device=self._device))
             logits_RV, state = stepper.step(self._ids(step, len(parents)), state)
-            found.append(logits_RV.float().log_softmax(1))
-        return torch.cat(found)
+            steps.append(logits_RV.float().log_softmax(1))
+        return torch.cat(steps)
 
     def search_differences(self, own: Stepper[Any], engine: Stepper[Any]) -> Iterator[float]:
         """Yield how far the best outputs of a search that the engine runs as a whole are from the beam's."""

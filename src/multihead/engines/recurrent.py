@@ -30,14 +30,14 @@ class LaidOutSSRU:
         candidate, gate = self._w(x_NKd).float().chunk(2, dim=-1)
         forget = gate.sigmoid()
         state_NKd = (1 - forget) * candidate
-        if (own := cache.own) is not None:
-            state_NKd += forget * _newest(own.v[:, 0], bias)
+        if (state := cache.own) is not None:
+            state_NKd += forget * _newest(state.v[:, 0], bias)
         cache.append(state_NKd[:, None, :, :0], state_NKd[:, None])
         return state_NKd.relu().to(x_NKd.dtype)
 
 
 def _newest(states_NSd: Tensor, bias: Tensor | None) -> Tensor:
-    """The state in the newest slot that each hypothesis sees, (N, K, d); 0 where it sees none."""
+    """The state in the newest slot that each hypothesis sees, (N, K, d); 0 if it sees none."""
     slots = states_NSd.shape[1]
     if bias is None:
         return states_NSd[:, -1:]

@@ -133,11 +133,11 @@ class SharedState:
 
     def select(self, rows: Tensor) -> "SharedState":
         """See ``search.State``: only the record of slots changes; keys and values do not move."""
-        each = len(rows) // self.sentences
+        width = len(rows) // self.sentences
         if self.bias is None:
-            return replace(self, rows=each)
-        bias = self.bias.flatten(0, 1).index_select(0, rows).view(self.sentences, each, -1)
-        return replace(self, rows=each, bias=self._compact(bias))
+            return replace(self, rows=width)
+        bias = self.bias.flatten(0, 1).index_select(0, rows).view(self.sentences, width, -1)
+        return replace(self, rows=width, bias=self._compact(bias))
 
     def keep(self, sentences: Tensor) -> "SharedState":
         """See ``search.State``."""

@@ -162,7 +162,7 @@ class BERT(nn.Module):
         """The description that exports read."""
         encoder = self.encoder
         embedding = describe(encoder.embedding, EmbeddingSpec)
-        norms = [description.describe_norm(one) for one in (encoder.norm, self.transform_norm)]
+        norms = [description.describe_norm(norm) for norm in (encoder.norm, self.transform_norm)]
         if norms[0] is None or norms[1] is None or type(encoder) is not BERTEncoder:
             raise UndescribedError("an encoder of another class, or without its norms")
         return MaskedSpec(

@@ -52,11 +52,11 @@ class BERTClassifier(nn.Module):
 
     def taken_from(self, trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the reusable weights of a pretrained model: the encoder, and the classifier if it fits."""
-        own = self.state_dict()
-        taken = {name: weight for name, weight in trained.items() if name.startswith("encoder.")}
-        if all(name in trained and trained[name].shape == own[name].shape for name in OUTPUT):
-            taken |= {name: trained[name] for name in OUTPUT}
-        return taken
+        weights = self.state_dict()
+        copied = {name: weight for name, weight in trained.items() if name.startswith("encoder.")}
+        if all(name in trained and trained[name].shape == weights[name].shape for name in OUTPUT):
+            copied |= {name: trained[name] for name in OUTPUT}
+        return copied
 
     def depths(self) -> dict[str, int]:
         """Return the number of layers above each parameter, for layer-wise rates; 0 for the classifier."""

@@ -57,11 +57,11 @@ class BERTSpans(nn.Module):
 
     def taken_from(self, trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the reusable weights of a pretrained model: the encoder, and S and E if it has them."""
-        own = self.state_dict()
+        weights = self.state_dict()
         return {
             name: weight
             for name, weight in trained.items()
-            if name in own and own[name].shape == weight.shape
+            if name in weights and weights[name].shape == weight.shape
         }
 
 

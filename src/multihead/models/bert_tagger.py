@@ -60,11 +60,11 @@ class BERTTagger(nn.Module):
 
     def taken_from(self, trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the reusable weights of a pretrained model: the encoder, and the classifier if it fits."""
-        own = self.state_dict()
+        weights = self.state_dict()
         return {
             name: weight
             for name, weight in trained.items()
-            if name in own and own[name].shape == weight.shape
+            if name in weights and weights[name].shape == weight.shape
         }
 
 

@@ -101,7 +101,7 @@ class ConvDetector(nn.Module):
         index_B4N = cells_BN[:, None].expand(-1, 4, -1)
         sides_BN4 = sides_B4rc.flatten(2).gather(2, index_B4N).mT
         x_BN, y_BN = cells_BN % columns + 0.5, cells_BN // columns + 0.5
-        found = torch.stack(
+        detections = torch.stack(
             [
                 (x_BN - sides_BN4[..., 0]) / columns,
                 (y_BN - sides_BN4[..., 1]) / rows,
@@ -110,7 +110,7 @@ class ConvDetector(nn.Module):
             ],
             dim=-1,
         )
-        return found.clamp(0, 1), scores_BN, classes_BN
+        return detections.clamp(0, 1), scores_BN, classes_BN
 
     def loss(self, batch: SceneBatch, step: int) -> Loss:
         """Focal loss of the heat maps (eq. 1) and L1 distance of the boxes at the centres, per object."""

@@ -115,8 +115,8 @@ class ConvS2S(Stepwise):
             h_RQd, past = layer(h_RQd, past, g_RQd, state.source)
             after.append(past)
         hidden_RQd: Tensor = self.dropout(self.decoder_out(h_RQd))
-        own = (length_R + ids_RQ.shape[1], *after)
-        return hidden_RQd, RowState(state.sentences, state.source, own)
+        arrays = (length_R + ids_RQ.shape[1], *after)
+        return hidden_RQd, RowState(state.sentences, state.source, arrays)
 
     def _within_limit(self, length: int) -> int:
         if length > self.limit:

@@ -68,7 +68,7 @@ class ResidualConvolutions(nn.Module):
     Args:
         d_in: channels of the input.
         d_out: channels of the output.
-        stride: of the first convolution.
+        stride: the first convolution's stride.
     """
 
     def __init__(self, d_in: int, d_out: int, stride: int) -> None:

@@ -146,8 +146,8 @@ class DetrDecoderLayer(nn.Module):
         """
 
         def among_queries(y_BQd: Tensor) -> Tensor:
-            own, places = by_group(y_BQd, groups), by_group(query_BQd, groups)
-            out: Tensor = self.self_attention(own, own, places, places)
+            grouped, places = by_group(y_BQd, groups), by_group(query_BQd, groups)
+            out: Tensor = self.self_attention(grouped, grouped, places, places)
             return out.reshape(y_BQd.shape)
 
         x_BQd = self.around_self(x_BQd, among_queries)
@@ -231,10 +231,10 @@ class DETR(nn.Module):
         logits_LBQK, boxes_LBQ4, guesses = self.decode(*self.encode(batch.pixels_BChw), groups)
         if not s.auxiliary:
             logits_LBQK, boxes_LBQ4 = logits_LBQK[-1:], boxes_LBQ4[-1:]
-        found = self._compared(
+        losses = self._compared(
             by_group(logits_LBQK, groups, dim=2), by_group(boxes_LBQ4, groups, dim=2), batch, groups
         )
-        classes, distance, ious = found.classes / groups, found.boxes / groups, found.ious / groups
+        classes, distance, ious = losses.classes / groups, losses.boxes / groups, losses.ious / groups
         if guesses:
             guessed = self._compared(guesses.logits_BPK[None], guesses.boxes_BP4[None], batch)
             classes, distance, ious = classes + guessed.classes, distance + guessed.boxes, ious + guessed.ious
@@ -242,7 +242,7 @@ class DETR(nn.Module):
             "loss": LossTerm(1.0, classes, per="objects"),
             "box_loss": LossTerm(s.box_weight, distance, per="objects"),
             "iou_loss": LossTerm(s.iou_weight, ious, per="objects"),
-            "found": LossTerm(0.0, found.found / groups, per="objects"),
+            "found": LossTerm(0.0, losses.found / groups, per="objects"),
         }
 
     def _compared(

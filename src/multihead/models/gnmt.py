@@ -78,23 +78,23 @@ class GNMT(Recurrent):
         bottom, *above = self._decoder()
         size = bottom.state_size
         x_Rd, context_Rd, new = self._attend(self._embed(tokens_R), state.own[:size], state.source)
-        own = [*new]
+        arrays = [*new]
         for number, layer in enumerate(above, start=1):
             read_Rd = self.dropout(x_Rd)
             before = state.own[number * size : (number + 1) * size]
             out_Rd, after = layer.step(torch.cat([read_Rd, context_Rd], dim=1), before)
             x_Rd = out_Rd + read_Rd if number >= RESIDUAL else out_Rd
-            own += after
-        return self._read_out(x_Rd), RowState(state.sentences, state.source, tuple(own))
+            arrays += after
+        return self._read_out(x_Rd), RowState(state.sentences, state.source, tuple(arrays))
 
     def hidden(self, source: Source, target_BT: Tensor) -> Tensor:
         """See ``Stepwise``; only the lowest layer is sequential, because attention depends on it alone."""
         state = self.encode(source)
         _, *above = self._decoder()
-        own = state.own[: self._decoder()[0].state_size]
+        decoder_state = state.own[: self._decoder()[0].state_size]
         outs, contexts = [], []
         for embedded_Bd in self._embed(target_BT).unbind(1):
-            out_Bd, context_Bd, own = self._attend(embedded_Bd, own, state.source)
+            out_Bd, context_Bd, decoder_state = self._attend(embedded_Bd, decoder_state, state.source)
             outs.append(out_Bd)
             contexts.append(context_Bd)
         x_BTd, context_BTd = torch.stack(outs, dim=1), torch.stack(contexts, dim=1)
@@ -120,8 +120,8 @@ class GNMT(Recurrent):
         return embedded
 
     def _read_out(self, hidden: Tensor) -> Tensor:
-        read: Tensor = self.readout(self.dropout(hidden))
-        return read
+        out: Tensor = self.readout(self.dropout(hidden))
+        return out
 
     def _decoder(self) -> list[RecurrentStack]:
         return [layer for layer in self.decoder if isinstance(layer, RecurrentStack)]

@@ -47,9 +47,9 @@ class Mixtral(Llama):
 
     def loss(self, batch: TextBatch, step: int) -> Loss:
         """As GPT's, with the balance loss of Fedus et al. 2022, the mean over the layers."""
-        found = super().loss(batch, step)
+        loss = super().loss(batch, step)
         balance = balances(self) * batch.text_out.numel()
-        return {**found, "balance": LossTerm(self.settings.balance, balance, per="tokens")}
+        return {**loss, "balance": LossTerm(self.settings.balance, balance, per="tokens")}
 
 
 Model = Mixtral

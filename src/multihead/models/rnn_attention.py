@@ -96,8 +96,8 @@ class RnnAttention(Recurrent):
         embedded_BSd = self.dropout(self.source_embedding(source.ids_BS))
         h_BSd, last = self.encoder(embedded_BSd, source.lengths_B)
         memory = self.decoder.memory(h_BSd, masks.padding(source.lengths_B, h_BSd.shape[1]))
-        each = len(self.w_s) // len(last)
-        s_0 = tuple(w_s(last[number // each]).tanh() for number, w_s in enumerate(self.w_s))
+        group = len(self.w_s) // len(last)
+        s_0 = tuple(w_s(last[number // group]).tanh() for number, w_s in enumerate(self.w_s))
         return RowState(len(h_BSd), source=memory, own=self.decoder.begin(s_0))
 
     def read(self, tokens_R: Tensor, state: RowState) -> tuple[Tensor, RowState]:
@@ -117,8 +117,8 @@ class RnnAttention(Recurrent):
         return embedded
 
     def _read(self, embedded_Rd: Tensor, state: RowState) -> tuple[Tensor, RowState]:
-        hidden_Rd, own = self.decoder(embedded_Rd, state.own, state.source)
-        return hidden_Rd, RowState(state.sentences, state.source, own)
+        hidden_Rd, arrays = self.decoder(embedded_Rd, state.own, state.source)
+        return hidden_Rd, RowState(state.sentences, state.source, arrays)
 
 
 Model = RnnAttention

@@ -67,8 +67,8 @@ class Seq2Seq(Recurrent):
 
     def read(self, tokens_R: Tensor, state: RowState) -> tuple[Tensor, RowState]:
         """See ``Stepwise``."""
-        hidden_Rd, own = self.decoder.step(self.dropout(self.target_embedding(tokens_R)), state.own)
-        return self._read_out(hidden_Rd), RowState(state.sentences, state.source, own)
+        hidden_Rd, arrays = self.decoder.step(self.dropout(self.target_embedding(tokens_R)), state.own)
+        return self._read_out(hidden_Rd), RowState(state.sentences, state.source, arrays)
 
     def hidden(self, source: Source, target_BT: Tensor) -> Tensor:
         """See ``Stepwise``; one call of each layer for all positions."""
@@ -77,8 +77,8 @@ class Seq2Seq(Recurrent):
         return self._read_out(hidden_BTd)
 
     def _read_out(self, hidden: Tensor) -> Tensor:
-        read: Tensor = self.readout(self.dropout(hidden))
-        return read
+        out: Tensor = self.readout(self.dropout(hidden))
+        return out
 
 
 def reversed_within(ids_BS: Tensor, lengths_B: Tensor) -> Tensor:

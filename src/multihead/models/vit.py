@@ -235,14 +235,14 @@ class VisionTransformer(nn.Module):
         The classifier is reused if the number of classes agrees. Positions are interpolated to this model's
         pictures.
         """
-        own = self.state_dict()
-        fits = all(trained[name].shape == own[name].shape for name in CLASSIFIER if name in trained)
-        taken = {name: weight for name, weight in trained.items() if fits or name not in CLASSIFIER}
+        weights = self.state_dict()
+        fits = all(trained[name].shape == weights[name].shape for name in CLASSIFIER if name in trained)
+        copied = {name: weight for name, weight in trained.items() if fits or name not in CLASSIFIER}
         table_Pd, grid = trained.get(POSITIONS), self.settings.grid
         side = 0 if table_Pd is None else math.isqrt(len(table_Pd))
         if table_Pd is not None and side**2 == len(table_Pd) and side != grid:
-            taken[POSITIONS] = resize(table_Pd, (side, side), (grid, grid))
-        return taken
+            copied[POSITIONS] = resize(table_Pd, (side, side), (grid, grid))
+        return copied
 
 
 Model = VisionTransformer

@@ -48,11 +48,11 @@ class LayerCache:
     def last(self, columns: int) -> "LayerCache":
         """Keep only the last ``columns`` target positions and free the memory of the others."""
         new = LayerCache(self.source_keys, self.source_values)
-        kept = slice(max(0, self.length - columns), self.length)
-        new.length = kept.stop - kept.start
-        new._evicted = self._evicted + kept.start
+        window = slice(max(0, self.length - columns), self.length)
+        new.length = window.stop - window.start
+        new._evicted = self._evicted + window.start
         if self._keys is not None and self._values is not None:
-            new._keys, new._values = self._keys[:, :, kept].clone(), self._values[:, :, kept].clone()
+            new._keys, new._values = self._keys[:, :, window].clone(), self._values[:, :, window].clone()
         return new
 
     def select(self, rows: Tensor) -> "LayerCache":
@@ -202,5 +202,5 @@ class DecoderState:
         )
 
     def _rows_of(self, sentences: Tensor) -> Tensor:
-        each = self.caches[0].rows // self.caches[0].sentences
-        return (sentences[:, None] * each + torch.arange(each, device=sentences.device)).flatten()
+        width = self.caches[0].rows // self.caches[0].sentences
+        return (sentences[:, None] * width + torch.arange(width, device=sentences.device)).flatten()

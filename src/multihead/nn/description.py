@@ -83,15 +83,15 @@ def describe(module: nn.Module, kind: type[S] | UnionType) -> S:
         why = "inherits a description and has none of its own" if inherited else "does not describe itself"
         raise UndescribedError(f"{name} {why}")
     _refuse_changed(module)
-    found = method(module)
-    if not isinstance(found, kind):
-        wanted = getattr(kind, "__name__", str(kind))
-        raise UndescribedError(f"{name} is described as {type(found).__name__}, not {wanted}")
-    known = {id(value) for value in values(found) if isinstance(value, Tensor)}
-    unknown = [path for path, parameter in module.named_parameters() if id(parameter) not in known]
+    spec = method(module)
+    if not isinstance(spec, kind):
+        expected = getattr(kind, "__name__", str(kind))
+        raise UndescribedError(f"{name} is described as {type(spec).__name__}, not {expected}")
+    described = {id(value) for value in values(spec) if isinstance(value, Tensor)}
+    unknown = [path for path, parameter in module.named_parameters() if id(parameter) not in described]
     if unknown:
         raise UndescribedError(f"{name} has a parameter that its description does not mention: {unknown[0]}")
-    return found
+    return spec
 
 
 def describe_linear(module: nn.Module) -> LinearSpec:
@@ -124,5 +124,5 @@ def describe_norm(module: nn.Module) -> NormSpec | None:
 
 
 def _refuse_changed(module: nn.Module) -> None:
-    if (found := change(module)) is not None:
-        raise UndescribedError(f"{type(module).__name__} has {found}")
+    if (reason := change(module)) is not None:
+        raise UndescribedError(f"{type(module).__name__} has {reason}")

@@ -61,9 +61,9 @@ def validation_terms(loss: Loss, *names: str) -> Loss:
 def _check(loss: Loss, totals: Mapping[str, int | Tensor]) -> None:
     terms = loss if isinstance(loss, Mapping) else {}  # a model may be anybody's
     if not any(isinstance(term, LossTerm) and term.weight for term in terms.values()):
-        found = _name(loss) if isinstance(loss, Mapping) else f"a {type(loss).__name__}"
+        description = _name(loss) if isinstance(loss, Mapping) else f"a {type(loss).__name__}"
         raise UserError(
-            f"a loss is a dictionary of terms of which one has a weight, and the model returns {found}",
+            f"a loss is a dictionary of terms of which one has a weight, and the model returns {description}",
             place="Model.loss",
             remedy='Return {"loss": Term(1.0, its sum over the batch, per="tokens")}, '
             "see docs/how-to/extending.md.",

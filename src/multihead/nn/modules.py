@@ -18,7 +18,7 @@ class Linear(nn.Linear):
 
 
 def all_linear(x: Tensor, *layers: nn.Module, with_relu: bool = False) -> tuple[Tensor, ...]:
-    """x W^T + b, or max(0, x W^T + b), of several layers, as one product where that is faster.
+    """x W^T + b, or max(0, x W^T + b), of several layers, as one product if that is faster.
 
     Args:
         x: (..., d).
@@ -29,8 +29,8 @@ def all_linear(x: Tensor, *layers: nn.Module, with_relu: bool = False) -> tuple[
     plain = [layer for layer in layers if isinstance(layer, Linear) and as_published(layer, Linear)]
     if len(plain) == len(layers):
         return ops.linear(x, *((layer.weight, layer.bias) for layer in plain), with_relu=with_relu)
-    found = tuple(layer(x) for layer in layers)
-    return tuple(map(ops.relu, found)) if with_relu else found
+    outs = tuple(layer(x) for layer in layers)
+    return tuple(map(ops.relu, outs)) if with_relu else outs
 
 
 class LayerNorm(nn.LayerNorm):

@@ -75,8 +75,8 @@ def linear(x: Tensor, *layers: Layer, with_relu: bool = False) -> tuple[Tensor, 
     """x W^T + b, or max(0, x W^T + b), of every layer that reads x: (..., d) to (..., e) each."""
     if _has_fast_products(x) and (products := stacked_linear.products_for(x, layers)) is not None:
         return stacked_linear.stacked_linear(x, layers, products, with_relu=with_relu)
-    found = tuple(_linear(x, weight_ed, bias_e) for weight_ed, bias_e in layers)
-    return tuple(map(relu, found)) if with_relu else found
+    outs = tuple(_linear(x, weight_ed, bias_e) for weight_ed, bias_e in layers)
+    return tuple(map(relu, outs)) if with_relu else outs
 
 
 def _linear(x: Tensor, weight_ed: Tensor, bias_e: Tensor | None) -> Tensor:

@@ -40,8 +40,8 @@ class PostNorm(nn.Module):
         """Same shape as x."""
         plain = as_published(self.norm, LayerNorm) and as_published(self.dropout, Dropout)
         if plain and ops.accelerated(x):
-            x, read = fan_out(x)
-            return ops.residual_norm(x, sublayer(read), self.norm, self.dropout.active_p)
+            x, branch = fan_out(x)
+            return ops.residual_norm(x, sublayer(branch), self.norm, self.dropout.active_p)
         out: Tensor = self.norm(x + self.dropout(sublayer(x)))
         return out
 
@@ -68,8 +68,8 @@ class PreNorm(nn.Module):
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         """Same shape as x."""
         if as_published(self.dropout, Dropout) and ops.accelerated(x):
-            x, read = fan_out(x)
-            return ops.residual_sum(x, sublayer(self.norm(read)), self.dropout.active_p)
+            x, branch = fan_out(x)
+            return ops.residual_sum(x, sublayer(self.norm(branch)), self.dropout.active_p)
         out: Tensor = x + self.dropout(sublayer(self.norm(x)))
         return out
 
@@ -94,7 +94,7 @@ def described_residual(kind: Literal["post", "pre"], norm: nn.Module, dropout: n
     Raises:
         UndescribedError: it has no layer norm, or a custom dropout.
     """
-    found = description.describe_norm(norm)
-    if found is None or type(dropout) is not Dropout:
+    norm_spec = description.describe_norm(norm)
+    if norm_spec is None or type(dropout) is not Dropout:
         raise UndescribedError("a residual connection without a norm, or with a custom dropout")
-    return ResidualSpec(kind, found)
+    return ResidualSpec(kind, norm_spec)

@@ -68,8 +68,8 @@ def _with_bias(hidden: Tensor, weight_Vd: Tensor, bias_V: Tensor | None) -> tupl
     if bias_V is None:
         return hidden, weight_Vd
     # The kernel takes no bias: x W^T + b is (x, 1) (W, b)^T.
-    one = torch.ones_like(hidden[..., :1])
-    return torch.cat([hidden, one], dim=-1), torch.cat([weight_Vd, bias_V[:, None]], dim=1)
+    ones = torch.ones_like(hidden[..., :1])
+    return torch.cat([hidden, ones], dim=-1), torch.cat([weight_Vd, bias_V[:, None]], dim=1)
 
 
 # Not compiled: the number of real tokens is known only at run time, and the kernel is fused already. Padding

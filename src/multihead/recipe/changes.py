@@ -62,8 +62,8 @@ def differences(old: Recipe[Settings], new: Recipe[Settings]) -> list[Difference
     """Return the keys whose values differ, in recipe order."""
     before, after = old.values(), new.values()
     keys = dict.fromkeys([*before, *after])
-    found = [Difference(key, before.get(key), after.get(key)) for key in keys]
-    return [difference for difference in found if difference.old != difference.new]
+    pairs = [Difference(key, before.get(key), after.get(key)) for key in keys]
+    return [difference for difference in pairs if difference.old != difference.new]
 
 
 def with_horizon(recipe: Recipe[Settings]) -> Recipe[Settings]:
@@ -81,8 +81,8 @@ def refuse_at_once(old: Recipe[Settings], new: Recipe[Settings], *, place: str) 
         UserError: see :func:`resume_recipe`.
     """
     if type(old.model) is type(new.model):
-        given = {key: value for key, value in new.model if not _is_default(new, "model", key, value)}
-        new = replace(new, model=old.model.model_copy(update=given))
+        changed = {key: value for key, value in new.model if not _is_default(new, "model", key, value)}
+        new = replace(new, model=old.model.model_copy(update=changed))
     resume_recipe(old, new, place=place)
 
 
@@ -136,12 +136,12 @@ def decisive(recipe: Recipe[Settings]) -> dict[str, object]:
     The number of steps is excluded, because a run can be extended. Defaults are excluded, so that a new key
     changes nothing for existing recipes.
     """
-    found = {key: value for key, value in recipe.values().items() if not _is_changeable(key)}
-    for key in list(found):
+    values = {key: value for key, value in recipe.values().items() if not _is_changeable(key)}
+    for key in list(values):
         section, _, name = key.rpartition(".")
-        if section and key != "model.kind" and _is_default(recipe, section, name, found[key]):
-            del found[key]
-    return found
+        if section and key != "model.kind" and _is_default(recipe, section, name, values[key]):
+            del values[key]
+    return values
 
 
 def recipe_hash(recipe: Recipe[Settings]) -> str:

@@ -26,21 +26,23 @@ def check_section(section: str, types: Types, given: Given) -> Settings:
         UserError: an unknown key (the closest one is suggested), a value of the wrong type or out of range,
             or contradictory values.
     """
-    wanted = types[section]
+    settings_type = types[section]
     values = {}
     for key, (value, layer) in given.items():
-        if key not in wanted.model_fields:
+        if key not in settings_type.model_fields:
             raise _unknown_key(section, key, layer, types)
-        values[key] = convert_value(value, wanted.model_fields[key].annotation, typed_in=layer.typed_in)
+        values[key] = convert_value(
+            value, settings_type.model_fields[key].annotation, typed_in=layer.typed_in
+        )
         if not is_sound(values[key]):
-            raise _refusal(section, key, wanted, given)
+            raise _refusal(section, key, settings_type, given)
     try:
-        return wanted.model_validate(values, strict=True)
+        return settings_type.model_validate(values, strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         if first["type"] == "value_error":
             raise _contradiction(section, str(first["ctx"]["error"]), given) from None
-        raise _refusal(section, str(first["loc"][0]), wanted, given) from None
+        raise _refusal(section, str(first["loc"][0]), settings_type, given) from None
 
 
 def refuse_contradictions(recipe: Recipe[Settings]) -> None:
@@ -128,17 +130,17 @@ def _unknown_key(section: str, key: str, layer: Layer, types: Types) -> UserErro
     keys = [*types[section].model_fields, *(["kind"] if section == "model" else [])]
     elsewhere = [f"{name}.{key}" for name in types if key in types[name].model_fields]
     if section == "model" and (kinds := _models_with_key(key, types["model"])):
-        own = model_kinds.name_of(types["model"])
+        kind = model_kinds.name_of(types["model"])
         return UserError(
-            f'the model "{own}" has no key "{key}", which belongs to {" and ".join(kinds)}',
+            f'the model "{kind}" has no key "{key}", which belongs to {" and ".join(kinds)}',
             place=layer.where(section, key),
-            remedy=f"Omit it, or choose another model.kind. Keys of {own}: {', '.join(keys)}.",
+            remedy=f"Omit it, or choose another model.kind. Keys of {kind}: {', '.join(keys)}.",
         )
     near = [f"{section}.{name}" for name in closest(key, keys)]
     if not near:
         others = {other: name for name in types for other in types[name].model_fields}
         near = [f"{others[other]}.{other}" for other in closest(key, others)]
     remedy = f"Keys of [{section}]: {', '.join(keys)}."
-    for meant in [*elsewhere, *near][:1]:
-        remedy = f'Did you mean "{"--" if layer.typed_in else ""}{meant}"?'
+    for suggestion in [*elsewhere, *near][:1]:
+        remedy = f'Did you mean "{"--" if layer.typed_in else ""}{suggestion}"?'
     return UserError(f'unknown key "{section}.{key}"', place=layer.where(section, key), remedy=remedy)

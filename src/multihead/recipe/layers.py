@@ -76,12 +76,12 @@ def _line_of(keys: tuple[str, ...], text: str) -> int | None:
     lines = text[:CHARACTERS_SEARCHED].split("\n")[:LINES_SEARCHED]
     for number in range(1, len(lines) + 1):
         try:
-            found: object = tomllib.loads("\n".join(lines[:number]) + "\n")
+            value: object = tomllib.loads("\n".join(lines[:number]) + "\n")
         except tomllib.TOMLDecodeError:
             continue
         for key in keys:
-            found = found.get(key) if isinstance(found, dict) else None
-        if found is not None:
+            value = value.get(key) if isinstance(value, dict) else None
+        if value is not None:
             return number
     return None
 

@@ -59,10 +59,14 @@ def with_model(recipe: Recipe[Settings], found: Mapping[str, object]) -> Recipe[
     Raises:
         UserError: the values contradict other settings of the model.
     """
-    wanted = type(recipe.model)
-    filled = dict(recipe.model) | {key: value for key, value in found.items() if key in wanted.model_fields}
+    settings_type = type(recipe.model)
+    filled = dict(recipe.model) | {
+        key: value for key, value in found.items() if key in settings_type.model_fields
+    }
     origin = Layer("", {})
-    model = check_section("model", {"model": wanted}, {key: (value, origin) for key, value in filled.items()})
+    model = check_section(
+        "model", {"model": settings_type}, {key: (value, origin) for key, value in filled.items()}
+    )
     return replace(recipe, model=model)
 
 
@@ -74,14 +78,14 @@ def _resolve(origin: RecipeLayers, overrides: Mapping[str, object]) -> Recipe[Se
     merged = _merge([*origin.layers, _command_line(typed_in)])
     kind, layer = merged["model"].pop("kind", (DEFAULT_KIND, origin.layers[-1]))
     kind, types = _types(kind, layer)
-    for section, given in merged.items():
-        if section not in types and given:
-            raise _section_of_another_task(section, kind, given)
+    for section, settings in merged.items():
+        if section not in types and settings:
+            raise _section_of_another_task(section, kind, settings)
     sections: dict[str, Any] = dict.fromkeys(SECTION_NAMES, Settings())
     sections |= {section: check_section(section, types, merged[section]) for section in types}
     reasons = reasons_in(origin.layers[-1].text)
-    kept = {key: reason for key, reason in reasons.items() if key not in typed_in}
-    return Recipe(name=name, kind=kind, **sections, reasons=kept)
+    written_reasons = {key: reason for key, reason in reasons.items() if key not in typed_in}
+    return Recipe(name=name, kind=kind, **sections, reasons=written_reasons)
 
 
 def _types(kind: object, layer: Layer) -> tuple[str, Mapping[str, type[Settings]]]:
@@ -150,8 +154,10 @@ def _merge(origins: Sequence[Layer]) -> Merged:
             if section == "model" and "kind" in values:
                 values = {**values, "kind": layer.kind()}
                 if kind not in (None, values["kind"]):
-                    kept = _common(kind, values["kind"])
-                    merged["model"] = {key: found for key, found in merged["model"].items() if key in kept}
+                    common = _common(kind, values["kind"])
+                    merged["model"] = {
+                        key: setting for key, setting in merged["model"].items() if key in common
+                    }
                 kind = values["kind"]
             for key, value in values.items():
                 before, _ = merged[section].get(key, (None, layer))
@@ -174,6 +180,6 @@ def _unknown_section(name: str, layer: Layer) -> UserError:
     near = difflib.get_close_matches(name, [*SECTION_NAMES, "name", "extends"], n=1)
     # On the command line a section is only typed with a key.
     key = next(iter(layer.values[name])) if layer.typed_in else ""
-    meant = f"--{near[0]}.{key}" if near and key else "".join(near)
-    remedy = f'Did you mean "{meant}"?' if meant else f"Sections are {', '.join(SECTION_NAMES)}."
+    suggestion = f"--{near[0]}.{key}" if near and key else "".join(near)
+    remedy = f'Did you mean "{suggestion}"?' if suggestion else f"Sections are {', '.join(SECTION_NAMES)}."
     return UserError(f'unknown section "{name}"', place=layer.where(name), remedy=remedy)

@@ -34,8 +34,8 @@ def built_in() -> list[str]:
 
 def names() -> list[str]:
     """Return the names of all models, installed ones included, in alphabetical order; none is imported."""
-    own = built_in()
-    return sorted([*own, *plugins.installed_entry_points(GROUP, own)])
+    shipped = built_in()
+    return sorted([*shipped, *plugins.installed_entry_points(GROUP, shipped)])
 
 
 def name_kind(kind: str, beside: Path = Path()) -> str:
@@ -103,15 +103,15 @@ def _task_file(kind: str, path: str, folder: Path) -> str:
 def task(kind: str) -> str:
     """Return the task of a model, one of the registered tasks. Raises as ``load`` does."""
     module = load(kind)
-    found: object = getattr(module, "TASK", DEFAULT_TASK)
-    if isinstance(found, Task):  # model and task share a file
-        return in_use(kind) if plugins.is_record(kind) else found.name
-    if not isinstance(found, str):
+    task_of_module: object = getattr(module, "TASK", DEFAULT_TASK)
+    if isinstance(task_of_module, Task):  # model and task share a file
+        return in_use(kind) if plugins.is_record(kind) else task_of_module.name
+    if not isinstance(task_of_module, str):
         place = _place(module, kind)
         raise UserError("TASK is not a text", place=place, remedy='Write TASK = "translation".')
-    if plugins.is_path(found):
-        return _task_file(in_use(kind), found, Path(_place(module, kind)).parent)
-    return found
+    if plugins.is_path(task_of_module):
+        return _task_file(in_use(kind), task_of_module, Path(_place(module, kind)).parent)
+    return task_of_module
 
 
 def distribution(kind: str) -> dict[str, str]:
@@ -121,5 +121,5 @@ def distribution(kind: str) -> dict[str, str]:
 
 def name_of(settings: type) -> str:
     """Return the name of the model whose ``Settings`` this class is, for a message."""
-    own = settings.__module__
-    return plugins.file_of(own) or own.removeprefix(f"{GROUP}.").partition(".")[0]
+    module = settings.__module__
+    return plugins.file_of(module) or module.removeprefix(f"{GROUP}.").partition(".")[0]

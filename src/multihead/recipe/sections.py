@@ -24,13 +24,13 @@ def section_types(kind: str) -> Mapping[str, type[Settings]]:
     Raises:
         UserError: no such model.
     """
-    given = {**tasks.get_task(model_kinds.task(kind)).sections, "model": model_kinds.load(kind).Settings}
-    if unknown := given.keys() - {*SECTION_NAMES}:
+    types = {**tasks.get_task(model_kinds.task(kind)).sections, "model": model_kinds.load(kind).Settings}
+    if unknown := types.keys() - {*SECTION_NAMES}:
         remedy = f"Sections are {', '.join(SECTION_NAMES)}."
         raise UserError(
             f'its task has a section "{min(unknown)}"', place=plugins.display_name(kind), remedy=remedy
         )
-    return {name: given[name] for name in SECTION_NAMES if name in given}
+    return {name: types[name] for name in SECTION_NAMES if name in types}
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,10 @@ class Recipe(Generic[M_co]):
 
     def values(self) -> dict[str, object]:
         """Return all settings by dotted key, ``{"training.steps": 10000, ...}``, in a fixed order."""
-        found: dict[str, object] = {"name": self.name}
+        values: dict[str, object] = {"name": self.name}
         for name in SECTION_NAMES:
             if name == "model":
-                found["model.kind"] = self.kind
+                values["model.kind"] = self.kind
             section = self.section(name)
-            found.update({f"{name}.{key}": getattr(section, key) for key in type(section).model_fields})
-        return found
+            values.update({f"{name}.{key}": getattr(section, key) for key in type(section).model_fields})
+        return values

@@ -115,8 +115,8 @@ def get_task(name: str) -> Task:
     elif entry := plugins.installed_entry_points(GROUP, names()).get(name):
         module = plugins.load_installed(entry)
     else:
-        known = ", ".join([*names(), *plugins.installed_entry_points(GROUP, names())])
-        raise UserError(f'there is no task "{name}"', remedy=f"Known tasks: {known}. A file ends in .py.")
+        available = ", ".join([*names(), *plugins.installed_entry_points(GROUP, names())])
+        raise UserError(f'there is no task "{name}"', remedy=f"Known tasks: {available}. A file ends in .py.")
     task: object = getattr(module, "TASK", None)
     if not isinstance(task, Task):
         remedy = "A task's module defines TASK = Task(...), see docs/how-to/extending.md."

@@ -55,13 +55,13 @@ def _parse(text: str, wanted: Any) -> Any:
     if text.lower() == "none" and NoneType in get_args(wanted):
         return None
     try:
-        read = tomllib.loads(f"value = {text}")
+        parsed = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):  # TOMLDecodeError, or Python's limit on digits
         return text
-    value = read["value"]
+    value = parsed["value"]
     # A single value where a list is wanted is a file name, even if it looks like a number or a date.
     takes_list = get_origin(wanted) is tuple and not isinstance(value, list)
-    return text if takes_list or len(read) > 1 else value
+    return text if takes_list or len(parsed) > 1 else value
 
 
 def is_sound(value: Any) -> bool:

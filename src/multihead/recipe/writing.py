@@ -30,16 +30,16 @@ def to_toml(recipe: Recipe[Settings]) -> str:
 
 def reasons_in(text: str) -> dict[str, str]:
     """Return the reasons, by dotted key, in the comments of a recipe written by ``to_toml``."""
-    section, reason, found = "", "", {}
+    section, reason, reasons = "", "", {}
     for line in text.split("\n"):
         if line.startswith("["):
             section = line.strip("[]")
         elif line.startswith(f"# {REASON}"):
             reason = line.removeprefix(f"# {REASON}")
         elif reason and " = " in line:
-            found[f"{section}.{line.partition(' = ')[0]}"] = reason
+            reasons[f"{section}.{line.partition(' = ')[0]}"] = reason
             reason = ""
-    return found
+    return reasons
 
 
 def _section(recipe: Recipe[Settings], name: str) -> Table:

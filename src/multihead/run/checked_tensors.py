@@ -51,7 +51,7 @@ class SealedTensors:
     ours: bool = False
 
     def check(self, run: Origin, path: Path, *, sealed: bool) -> None:
-        """Refuse a file that is no checkpoint of a run.
+        """Refuse a file that is not a checkpoint of a run.
 
         Args:
             run: the origin of all its checkpoints.
@@ -106,10 +106,10 @@ def _open(
         file = stack.enter_context(path.open("rb"))
         with safe_open(path, framework=framework, device=device) as opened:
             content = _content(opened)
-        found = os.fstat(file.fileno())
-        if (found.st_dev, found.st_ino) != ((now := path.stat()).st_dev, now.st_ino):
+        status = os.fstat(file.fileno())
+        if (status.st_dev, status.st_ino) != ((now := path.stat()).st_dev, now.st_ino):
             return _open(path, framework, device, stack)  # it was replaced between the two openings
-        identity = seal.file_identity(found)
+        identity = seal.file_identity(status)
         if not content.seal or seal.CHECKED.holds(identity, content.seal):
             return content, lambda: None
         digest = stack.enter_context(seal.hashing(file, content.seal))

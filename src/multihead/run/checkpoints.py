@@ -93,9 +93,9 @@ class CheckpointFolder:
         self.save_tensors(newest, content, meta)
         self._rejected.discard(newest)
         reached = [name for name in self.states() if name <= newest]
-        kept = [name for name in reached if name not in self._rejected][-STATES_KEPT:]
+        latest = [name for name in reached if name not in self._rejected][-STATES_KEPT:]
         for name in reached:
-            if name not in kept and not (keep and name == checkpoint_name(STATE, keep)):
+            if name not in latest and not (keep and name == checkpoint_name(STATE, keep)):
                 self.remove(name)
 
     def states(self) -> list[str]:

@@ -62,10 +62,10 @@ def hashing(file: BinaryIO, seal: str) -> Iterator[Callable[[], str]]:
         parts = [pool.submit(_part, file.fileno(), start) for start in range(len(header), size, PART)]
 
         def digest() -> str:
-            found = sha256(header[:place] + OPEN.encode() + header[place + len(OPEN) :])
+            digest_of_file = sha256(header[:place] + OPEN.encode() + header[place + len(OPEN) :])
             for part in parts:
-                found.update(part.result())
-            return f"sha256:{found.hexdigest()}"
+                digest_of_file.update(part.result())
+            return f"sha256:{digest_of_file.hexdigest()}"
 
         yield digest
     finally:
@@ -109,11 +109,11 @@ def file_identity(found: os.stat_result) -> tuple[int, ...]:
 
 def _part(descriptor: int, start: int) -> bytes:
     """Return the digest of ``PART`` bytes of a file from a place on, fewer at its end."""
-    found, end = sha256(), start + PART
+    checksum, end = sha256(), start + PART
     while chunk := os.pread(descriptor, min(CHUNK, end - start), start):
-        found.update(chunk)
+        checksum.update(chunk)
         start += len(chunk)
-    return found.digest()
+    return checksum.digest()
 
 
 def _header(file: BinaryIO) -> bytes:

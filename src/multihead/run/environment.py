@@ -82,10 +82,10 @@ def environment(data: Mapping[str, Any] | None = None, *, products: str = "") ->
 
 def file_hashes(paths: Iterable[Path]) -> list[dict[str, Any]]:
     """Return name (without folder), size in bytes and SHA-256 of each file."""
-    found = []
+    hashes = []
     for path in paths:
-        found.append({"name": path.name, "bytes": path.stat().st_size, "sha256": file_sha256(path)})
-    return found
+        hashes.append({"name": path.name, "bytes": path.stat().st_size, "sha256": file_sha256(path)})
+    return hashes
 
 
 def _versions() -> dict[str, str]:

@@ -72,7 +72,7 @@ class Run(CheckpointFolder, Records):
         Args:
             folder: new or empty, or one whose creation was cut off.
             recipe: with the model's vocabulary sizes filled in (``recipe.with_vocabularies``).
-            tokenizers: of the source and of the target, the same object if they share a vocabulary; one
+            tokenizers: source and target tokenizer, the same object if they share a vocabulary; one
                 if there are no two sides, none if there is no text.
             environment: from ``run.environment``.
 
@@ -154,8 +154,8 @@ class Run(CheckpointFolder, Records):
         files.make_folder(self.checkpoint_folder)
         files.remove_temporary_folders(self.folder)
         files.remove_temporary_folders(self.checkpoint_folder)
-        if found := Manifest.load(self.folder):
-            found.settle(self.folder)
+        if manifest := Manifest.load(self.folder):
+            manifest.settle(self.folder)
         return self
 
     def locked(self) -> bool:
@@ -192,8 +192,8 @@ class Run(CheckpointFolder, Records):
         """Replace a file that manifest.json covers; one that holds the text already is left alone."""
         if (self.folder / name).read_bytes() == text.encode():
             return
-        if found := Manifest.load(self.folder):
-            found.replace(self.folder, name, text)
+        if manifest := Manifest.load(self.folder):
+            manifest.replace(self.folder, name, text)
         else:
             files.write_text(self.folder / name, text)
 
@@ -206,10 +206,10 @@ class Run(CheckpointFolder, Records):
         """
         described = model_file.read(self.folder / MODEL)
         model_file.load_module(described, self.folder)
-        found = model_kinds.task(described["kind"])
-        if plugins.is_record(found) and isinstance(recorded := described.get("task"), str):
-            plugins.warn_of_change(recorded, found)
-        return found
+        task = model_kinds.task(described["kind"])
+        if plugins.is_record(task) and isinstance(recorded := described.get("task"), str):
+            plugins.warn_of_change(recorded, task)
+        return task
 
     def record_kind(self, kind: str) -> None:
         """Record the Python file that training is resumed with, if it has changed; keep the old record."""
@@ -224,11 +224,11 @@ class Run(CheckpointFolder, Records):
         Raises:
             UserError: its model is trained for something else; the command that uses it is named.
         """
-        if (own := self.task) != task:
+        if (actual := self.task) != task:
             kind = plugins.display_name(model_file.read(self.folder / MODEL)["kind"])
-            command = tasks.get_task(own).use
+            command = tasks.get_task(actual).use
             raise UserError(
-                f'its model is a "{kind}", trained for {tasks.get_task(own).work} '
+                f'its model is a "{kind}", trained for {tasks.get_task(actual).work} '
                 f"and not for {tasks.get_task(task).work}",
                 place=str(self.folder),
                 remedy=f"Use it with `multihead {command.format(run=self.folder)}`." if command else None,
@@ -238,9 +238,9 @@ class Run(CheckpointFolder, Records):
     @property
     def environment(self) -> dict[str, Any]:
         """Content of environment.json. Raises ``UserError`` if it is damaged."""
-        found = model_file.read_json(self._whole(ENVIRONMENT))
-        check_environment(found, self.folder / ENVIRONMENT)
-        return found
+        environment = model_file.read_json(self._whole(ENVIRONMENT))
+        check_environment(environment, self.folder / ENVIRONMENT)
+        return environment
 
     @property
     def directions(self) -> list[tuple[str, str]]:
@@ -282,8 +282,8 @@ class Run(CheckpointFolder, Records):
             UserError: a tokenizer is missing, damaged, or not the one that the model was trained with.
         """
         described = model_file.read(self.folder / MODEL)
-        found = Manifest.load(self.folder)
-        prints = self.origin.tokenizers or (found.tokenizers if found else ())
+        manifest = Manifest.load(self.folder)
+        prints = self.origin.tokenizers or (manifest.tokenizers if manifest else ())
         return vocabulary.load(self.folder, described["vocabularies"], prints)
 
     @property
@@ -354,8 +354,8 @@ class Run(CheckpointFolder, Records):
 
     def write_further(self, name: str, text: str) -> None:
         """Write a file of a finished run that its manifest covers from now on."""
-        if found := Manifest.load(self.folder):
-            found.replace(self.folder, name, text)
+        if manifest := Manifest.load(self.folder):
+            manifest.replace(self.folder, name, text)
         else:
             files.write_text(self.folder / name, text)
 

@@ -2,7 +2,7 @@
 
 Each entry is on the disk before the next one begins, so a kill or a power cut can tear the last one only.
 Readers skip a torn last line, for a training may be writing it; the next writer removes it and says so. A
-line of metrics.jsonl ends with the CRC-32 of what stands before it, so that any other damage is reported
+line of metrics.jsonl ends with the CRC-32 of the text before it, so that any other damage is reported
 with its line number, and stays.
 """
 
@@ -119,8 +119,8 @@ def events(path: Path, *, summed: bool = False) -> Iterator[dict[str, Any]]:
             continue
         faults += 1
         if faults <= MAX_FAULTS:
-            shown = escape_unprintable(line.text[:60])
-            _warn(f"{path}:{number}: {line.fault}; this line is left out: {shown}")
+            excerpt = escape_unprintable(line.text[:60])
+            _warn(f"{path}:{number}: {line.fault}; this line is left out: {excerpt}")
     if faults > MAX_FAULTS:
         _warn(f"{path}: {faults - MAX_FAULTS:,} more damaged lines are left out")
 
@@ -133,9 +133,9 @@ def _warn(message: str) -> None:
 def lines(path: Path, *, summed: bool = False) -> Iterator[JournalLine]:
     """Yield the whole lines of a metrics.jsonl, sound or not; see :func:`events`."""
     for text in _lines(path):
-        found = SUM.search(text)
-        summed = summed or found is not None
-        yield _line(text, text[: found.start()] + "}" if found else None, summed)
+        match = SUM.search(text)
+        summed = summed or match is not None
+        yield _line(text, text[: match.start()] + "}" if match else None, summed)
 
 
 def _line(text: str, content: str | None, summed: bool) -> JournalLine:
@@ -159,8 +159,8 @@ def _line(text: str, content: str | None, summed: bool) -> JournalLine:
 def _sound(event: Mapping[str, Any]) -> bool:
     """Return whether an event, which anybody may have written, has the numbers that readers rely on."""
     kind = event.get("event")
-    known = kind in ("update", "validation", "end")
-    step = event.get("step", None if known else 0)
+    has_step = kind in ("update", "validation", "end")
+    step = event.get("step", None if has_step else 0)
     if type(step) is not int or not 0 <= step < MOST:
         return False
     if kind == "end" and not (
@@ -209,7 +209,7 @@ def truncate_events(path: Path, step: int, *, summed: bool = False, validated: b
     """
     if torn(path):
         LOG.warning("%s: the last line, cut off when the training was, is removed", path)
-    kept: list[str] = []
+    remaining: list[str] = []
     keeping = True
     for line in lines(path, summed=summed):
         if line.event is not None:
@@ -217,8 +217,8 @@ def truncate_events(path: Path, step: int, *, summed: bool = False, validated: b
             if at == step and not validated and line.event.get("event") == "validation":
                 break
         if keeping:
-            kept.append(line.text)
-    _replace(path, kept)
+            remaining.append(line.text)
+    _replace(path, remaining)
 
 
 def to_block(step: int, text: str) -> str:
@@ -257,6 +257,8 @@ def _replace(path: Path, lines: list[str]) -> None:
 
 def add_sums(path: Path) -> None:
     """Add a checksum to each sound line that has none. Raises ``UserError`` if the disk refuses."""
-    found = lines(path)
+    journal = lines(path)
     unsummed = (line.event is not None and not SUM.search(line.text) for line in lines(path))
-    _replace(path, [_sum(line.text) if add else line.text for line, add in zip(found, unsummed, strict=True)])
+    _replace(
+        path, [_sum(line.text) if add else line.text for line, add in zip(journal, unsummed, strict=True)]
+    )

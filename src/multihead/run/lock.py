@@ -81,22 +81,22 @@ class Lock:
 
 
 def local_locks(folder: Path, mounts: str | None = None) -> str:
-    """Return the file system of a folder where locks hold on one machine only, "" where they hold for all.
+    """Return the file system of a folder if locks hold on one machine only, "" if they hold for all.
 
     Args:
         folder: which.
-        mounts: content of /proc/self/mountinfo; None: of this process, "" where there is none.
+        mounts: content of /proc/self/mountinfo; None: this process's, "" if there is none.
     """
     if mounts is None:
         mounts = MOUNTS.read_text(errors="replace") if MOUNTS.exists() else ""
-    place, found = str(folder.resolve()), ("", "", "")
+    place, mount = str(folder.resolve()), ("", "", "")
     for line in mounts.split("\n"):
         before, _, after = line.partition(" - ")
         fields, (kind, *rest) = before.split(), (after.split() or [""])
-        if len(fields) > 4 and len(fields[4]) >= len(found[0]):
+        if len(fields) > 4 and len(fields[4]) >= len(mount[0]):
             mounted = fields[4].encode().decode("unicode_escape")
             if f"{place}/".startswith(f"{mounted.rstrip('/')}/"):
-                found = fields[4], kind, ",".join([fields[5], *rest[-1:]])
-    _, kind, options = found
+                mount = fields[4], kind, ",".join([fields[5], *rest[-1:]])
+    _, kind, options = mount
     local = {"nolock", "local_lock=all", "local_lock=flock"} & set(options.split(","))
     return kind if kind in LOCAL_LOCKS or (kind.startswith("nfs") and local) else ""

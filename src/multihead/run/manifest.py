@@ -80,16 +80,16 @@ class Manifest:
         """
         path = folder / NAME
         try:
-            found = parse_json(disk.content(path))
-            own = found.pop("sha256")
-            if isinstance(found["format"], int) and found["format"] > FORMAT:
+            content = parse_json(disk.content(path))
+            checksum = content.pop("sha256")
+            if isinstance(content["format"], int) and content["format"] > FORMAT:
                 raise UserError("made by a newer multihead", place=str(path), remedy=UPDATE)
-            if own != _digest(found):
+            if checksum != _digest(content):
                 raise ValueError("its SHA-256 is not the one that it was written with")
             entries = (
-                {name: ManifestEntry(**entry) for name, entry in found[key].items()} for key in _ENTRIES
+                {name: ManifestEntry(**entry) for name, entry in content[key].items()} for key in _ENTRIES
             )
-            return cls(tuple(found["tokenizers"]), *entries)
+            return cls(tuple(content["tokenizers"]), *entries)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -115,12 +115,12 @@ class Manifest:
             size = disk.regular_size(path)
             if all(entry.size != size for entry in accepted):
                 return f"{size:,} bytes, not {accepted[-1].size:,}"
-            found = ManifestEntry(size, disk.sha256(path))
+            actual = ManifestEntry(size, disk.sha256(path))
         except FileNotFoundError:
             return "missing"
         except OSError as error:
             return f"cannot be read ({error.strerror or error})"
-        return "" if found in accepted else "altered (its SHA-256 is not the one that it was written with)"
+        return "" if actual in accepted else "altered (its SHA-256 is not the one that it was written with)"
 
     def replace(self, folder: Path, name: str, text: str) -> None:
         """Replace a covered file of a folder; see the head of this module for the order.
@@ -157,9 +157,9 @@ def check_listed(folder: Path, names: Sequence[str]) -> None:
     Raises:
         UserError: a file is altered, truncated or missing; the manifest is damaged.
     """
-    found = Manifest.load(folder)
+    manifest = Manifest.load(folder)
     for name in names:
-        if found and name in {**found.files, **found.pending}:
+        if manifest and name in {**manifest.files, **manifest.pending}:
             check(folder, name)
 
 

@@ -87,7 +87,7 @@ def load(
         weights_file: a model.safetensors.
         device: where the model is to be.
         sealed: whether weights without a SHA-256 are refused; otherwise their numbers are checked.
-        prefix: of the weights' names; tensors of other names are left out.
+        prefix: prefix of the weights' names; tensors of other names are left out.
 
     Raises:
         UserError: a damaged file; a setting out of range; weights that are not this model's, or another
@@ -96,8 +96,8 @@ def load(
     described = read(description_file)
     module = load_module(described, description_file)
     layer = Layer(str(description_file), {})
-    given = {key: (value, layer) for key, value in described["settings"].items()}
-    settings = check_section("model", {"model": module.Settings}, given)
+    values = {key: (value, layer) for key, value in described["settings"].items()}
+    settings = check_section("model", {"model": module.Settings}, values)
     with tensors.reading(weights_file) as content:
         content.check(origin(description_file), weights_file, sealed=sealed)
         if not content.seal:
@@ -181,9 +181,9 @@ def check_names(expected: "Mapping[str, Tensor]", weights: "Mapping[str, Tensor]
     missing, foreign = expected.keys() - weights.keys(), weights.keys() - expected.keys()
     faults = [f"no {name}" for name in sorted(missing)] + [f"{name} is unknown" for name in sorted(foreign)]
     for name in sorted(expected.keys() & weights.keys()):
-        wanted, found = tuple(expected[name].shape), tuple(weights[name].shape)
-        if wanted != found:
-            faults.append(f"{name} has shape {found}, not {wanted}")
+        expected_shape, shape = tuple(expected[name].shape), tuple(weights[name].shape)
+        if expected_shape != shape:
+            faults.append(f"{name} has shape {shape}, not {expected_shape}")
     if faults:
         more = f" and {len(faults) - 3} more" if len(faults) > 3 else ""
         raise UserError(

@@ -21,17 +21,17 @@ def read(path: Path) -> dict[str, Any]:
     Raises:
         UserError: it cannot be read, is of a newer version, or something is missing.
     """
-    found = read_json(path)
-    version = found.get("format")
+    content = read_json(path)
+    version = content.get("format")
     if isinstance(version, int) and version > FORMAT:
         fact = f"made by a newer multihead (folder format {version}, this one knows {FORMAT})"
         raise UserError(fact, place=str(path.parent), remedy=UPDATE)
-    known = {"format": int, "kind": str, "settings": dict, "vocabularies": list}
+    fields = {"format": int, "kind": str, "settings": dict, "vocabularies": list}
     later = {"run": str, "tokenizers": list}  # which version 0.1.0 did not write
-    for key, kind in (known | (later if later.keys() & found.keys() else {})).items():
-        if not isinstance(found.get(key), kind):
+    for key, kind in (fields | (later if later.keys() & content.keys() else {})).items():
+        if not isinstance(content.get(key), kind):
             raise UserError(f'"{key}" is missing or of the wrong kind', place=str(path))
-    return found
+    return content
 
 
 def refuse_lost_manifest(folder: Path) -> None:
@@ -46,18 +46,18 @@ def origin(path: Path) -> Origin:
     Raises:
         UserError: see :func:`read`.
     """
-    found = read(path)
-    return Origin(found.get("run", ""), tuple(map(str, found.get("tokenizers", ()))))
+    content = read(path)
+    return Origin(content.get("run", ""), tuple(map(str, content.get("tokenizers", ()))))
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """Return a JSON object from a file. Raises ``UserError`` if there is none."""
     try:
-        found = parse_json(disk.content(path))
+        content = parse_json(disk.content(path))
     except OSError as error:
         raise UserError(f"cannot be read ({error.strerror})", place=str(path)) from None
     except ValueError as error:
         raise UserError(f"not JSON ({error})", place=str(path)) from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise UserError("not a JSON object", place=str(path))
-    return found
+    return content

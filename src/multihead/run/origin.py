@@ -26,7 +26,7 @@ class Origin:
 def identity(recipe: Recipe[Settings], tokenizers: Sequence[str], data: Mapping[str, Any]) -> str:
     """Return the SHA-256 of everything that decides a training's result.
 
-    It is no random number, so that a repeated training writes the same bytes. Two runs that share it have the
+    It is not random, so that a repeated training writes the same bytes. Two runs that share it have the
     same settings, vocabulary, data and beginning, and may exchange their checkpoints.
 
     Args:

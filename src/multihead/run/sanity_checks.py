@@ -48,7 +48,7 @@ def check_numbers(
 
 
 def _bounds(tensor: "Tensor | np.ndarray[Any, Any]") -> tuple[float, ...]:
-    """Return minimum and maximum, NaN where there is one; nothing of integers or of an empty tensor."""
+    """Return minimum and maximum, NaN if there is one; nothing of integers or of an empty tensor."""
     if isinstance(tensor, np.ndarray):
         return (float(tensor.min()), float(tensor.max())) if tensor.dtype.kind == "f" and tensor.size else ()
     return tuple(map(float, tensor.aminmax())) if tensor.is_floating_point() and tensor.numel() else ()

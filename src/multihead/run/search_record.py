@@ -44,11 +44,11 @@ class SearchRecord:
     """Description, settings and languages of a translator's run.
 
     Attributes:
-        folder: of the run.
-        description: of the model (``engines.native.written``).
+        folder: the run's folder.
+        description: the model's description (``engines.native.written``).
         limit: longest sequence that the model reads and writes, end symbol included; None: no limit.
         search: the recipe's search settings.
-        languages: source and target; "" where the recipe names none.
+        languages: source and target; "" if the recipe names none.
         directions: (source, target) languages of a model of several directions.
         symbols: reserved symbols of the training pairs.
         changed: kinds of placeholders that the training's targets do not keep.
@@ -115,9 +115,9 @@ class SearchRecord:
         typed = Layer("", {}, typed_in=True)
         values = {key: (value, recorded) for key, value in dict(self.search).items()}
         values |= {key.removeprefix("search."): (value, typed) for key, value in given.items()}
-        found = check_section("search", {"search": SearchSettings}, values)
-        assert isinstance(found, SearchSettings)
-        return found
+        settings = check_section("search", {"search": SearchSettings}, values)
+        assert isinstance(settings, SearchSettings)
+        return settings
 
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """Return the tokenizers of source and target, the same object if they share a vocabulary.
@@ -126,8 +126,8 @@ class SearchRecord:
             UserError: a tokenizer is missing, damaged, or not the one that the model was trained with.
         """
         path = self.folder / MODEL
-        found = Manifest.load(self.folder)
-        prints = described.origin(path).tokenizers or (found.tokenizers if found else ())
+        manifest = Manifest.load(self.folder)
+        prints = described.origin(path).tokenizers or (manifest.tokenizers if manifest else ())
         return vocabulary.load(self.folder, described.read(path)["vocabularies"], prints)
 
     def model(self) -> EncoderDecoderSpec:
@@ -181,13 +181,13 @@ def _content(folder: Path) -> dict[str, Any]:
 def code() -> str:
     """Return the SHA-256 of the package's files that a description and its proof depend on."""
     package = Path(__file__).parents[1]
-    found = hashlib.sha256()
+    checksum = hashlib.sha256()
     for name in CODE:
         path = package / name
         for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
-            found.update(f"{file.relative_to(package)}\0".encode())
-            found.update(file.read_bytes())
-    return found.hexdigest()
+            checksum.update(f"{file.relative_to(package)}\0".encode())
+            checksum.update(file.read_bytes())
+    return checksum.hexdigest()
 
 
 def _prints(folder: Path) -> dict[str, str]:

@@ -49,7 +49,7 @@ def save(
     Raises:
         UserError: the disk refuses.
     """
-    kept: dict[str, Tensor] = {}
+    untied: dict[str, Tensor] = {}
     tied: dict[str, str] = {}
     first: dict[tuple[object, ...], str] = {}
     for name in sorted(tensors):
@@ -61,11 +61,11 @@ def save(
         first[identity] = name
         tensor = tensor.cpu().contiguous()
         # safetensors refuses tensors that share memory; a view is written as a tensor of its own.
-        kept[name] = tensor.clone() if tensor.untyped_storage().nbytes() != tensor.nbytes else tensor
+        untied[name] = tensor.clone() if tensor.untyped_storage().nbytes() != tensor.nbytes else tensor
     origin = origin or Origin()
     described = {"format": FORMAT, "seal": seal.OPEN, "run": origin.run, "tokenizers": origin.tokenizers}
     text = json.dumps(described | {"tied": tied, "meta": meta}, sort_keys=True)
-    files.write(path, lambda partial: _save_file(kept, partial, {KEY: text}))
+    files.write(path, lambda partial: _save_file(untied, partial, {KEY: text}))
 
 
 def _save_file(tensors: "dict[str, Tensor]", path: Path, metadata: dict[str, str]) -> None:

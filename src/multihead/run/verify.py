@@ -76,9 +76,9 @@ def verify(folder: Path) -> list[FileState]:
     missing = [FileState(file, MISSING, "", WITHOUT) for file in files if file not in there]
     rows = [*settled, *_model(run, origin), *checkpoints, *missing, *_metrics(run, began=bool(named))]
     rows += _search(folder)
-    known = {row.file for row in rows} | {LOCK, run.checkpoint_folder.name}
+    listed = {row.file for row in rows} | {LOCK, run.checkpoint_folder.name}
     return rows + [
-        FileState(path.name, UNCOVERED) for path in sorted(folder.iterdir()) if path.name not in known
+        FileState(path.name, UNCOVERED) for path in sorted(folder.iterdir()) if path.name not in listed
     ]
 
 
@@ -108,10 +108,10 @@ def settled_files(folder: Path) -> list[str]:
 
 def _settle(folder: Path) -> Iterator[FileState]:
     """Yield the rows of manifest.json and of the files that it covers."""
-    found = None
+    record = None
     try:
-        found = Manifest.load(folder)
-        if found:
+        record = Manifest.load(folder)
+        if record:
             yield FileState(manifest.NAME, WHOLE)
         elif _has_checksums(folder):
             yield FileState(manifest.NAME, MISSING, "", manifest.REWRITE)
@@ -119,11 +119,11 @@ def _settle(folder: Path) -> Iterator[FileState]:
         if error.remedy == manifest.UPDATE:
             raise
         yield FileState(manifest.NAME, DAMAGED, error.fact, manifest.REWRITE)
-    for name in dict.fromkeys([*settled_files(folder), *(found.files if found else ())]):
-        fault = found.fault(folder, name) if found else ""
+    for name in dict.fromkeys([*settled_files(folder), *(record.files if record else ())]):
+        fault = record.fault(folder, name) if record else ""
         if fault or not (folder / name).exists():
             state, fact = (DAMAGED, fault) if (folder / name).exists() else (MISSING, "")
-            yield FileState(name, state, fact, manifest.REWRITE if found else BACKUP)
+            yield FileState(name, state, fact, manifest.REWRITE if record else BACKUP)
             continue
         try:
             READERS.get(name, Tokenizer.load)(folder / name)
@@ -132,7 +132,7 @@ def _settle(folder: Path) -> Iterator[FileState]:
                 raise
             yield FileState(name, DAMAGED, error.fact, BACKUP)
         else:
-            yield FileState(name, WHOLE if found else UNSUMMED)
+            yield FileState(name, WHOLE if record else UNSUMMED)
 
 
 def _has_checksums(folder: Path) -> bool:

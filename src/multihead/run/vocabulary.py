@@ -38,8 +38,8 @@ def load(folder: Path, sizes: Sequence[int], prints: Sequence[str]) -> tuple[Tok
     """Return the tokenizers of source and target, the same object if they share a vocabulary.
 
     Args:
-        folder: of the run.
-        sizes: of the vocabularies that the model was made for.
+        folder: the run's folder.
+        sizes: sizes of the vocabularies that the model was made for.
         prints: fingerprints of the tokenizers that it was trained with; empty for a run of version 0.1.0.
 
     Raises:
@@ -50,12 +50,12 @@ def load(folder: Path, sizes: Sequence[int], prints: Sequence[str]) -> tuple[Tok
         raise UserError("its tokenizer is missing (tokenizer.json)", place=str(folder), remedy=AGAIN)
     loaded = [Tokenizer.load(folder / name) for name in files]
     source, target = loaded[0], loaded[-1]
-    found = [source.vocab_size, target.vocab_size]
-    if found[: len(sizes)] != list(sizes):
-        fact = f"tokenizers of {found} pieces, but the model was made for {list(sizes)}"
+    actual_sizes = [source.vocab_size, target.vocab_size]
+    if actual_sizes[: len(sizes)] != list(sizes):
+        fact = f"tokenizers of {actual_sizes} pieces, but the model was made for {list(sizes)}"
         raise UserError(fact, place=str(folder), remedy=AGAIN)
-    wanted = list(dict.fromkeys(prints))
-    if wanted and fingerprints(folder) != wanted:
+    expected = list(dict.fromkeys(prints))
+    if expected and fingerprints(folder) != expected:
         fact = "not the tokenizer that this model was trained with: another run's, or altered"
         raise UserError(fact, place=str(folder / files[0]), remedy=AGAIN)
     for name in files:

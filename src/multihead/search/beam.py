@@ -63,7 +63,7 @@ def beam(
     check_n_best(n_best, beam_size)
     if not prefixes:
         return []
-    found = search_as_a_whole(
+    hypotheses = search_as_a_whole(
         stepper,
         source,
         prefixes,
@@ -76,8 +76,8 @@ def beam(
         constraints=constraints,
         observer=observer,
     )
-    if found is not None:
-        return found
+    if hypotheses is not None:
+        return hypotheses
     if limits.min_length:
         constraints = (*constraints, at_least(limits.min_length, eos_id))
     live = Live.begin(prefixes, limits.longest(source.lengths_B))

@@ -60,16 +60,16 @@ def inconsistency(model: nn.Module, pairs: PairBatch, device: torch.device) -> s
         pairs: see :func:`example`.
         device: the model's.
     """
-    made: Any = model
+    untyped: Any = model
     if not all(callable(getattr(model, name, None)) for name in ("score", "loss", "start", "step")):
         return None
     pairs = pairs.to(device)
     try:
         with plainly(model, device):
-            scored_BT, again_BT = made.score(pairs).float(), made.score(pairs).float()
-            alone = [(row, made.score(_row(pairs, row))[0].float()) for row in range(len(scored_BT))]
-            walked_BT = _walk(made, pairs.source, pairs.target_BT)
-            nll = made.loss(pairs, 0).get("nll")
+            scored_BT, again_BT = untyped.score(pairs).float(), untyped.score(pairs).float()
+            alone = [(row, untyped.score(_row(pairs, row))[0].float()) for row in range(len(scored_BT))]
+            walked_BT = _walk(untyped, pairs.source, pairs.target_BT)
+            nll = untyped.loss(pairs, 0).get("nll")
     except Exception:  # whatever the model's code raises
         return None
     real_BT = torch.arange(walked_BT.shape[1], device=device) < pairs.target_lengths_B[:, None]
@@ -91,14 +91,14 @@ def text_inconsistency(model: nn.Module, vocabulary: int, context: int, device: 
         context: its context length.
         device: the model's.
     """
-    made: Any = model
+    untyped: Any = model
     ids_BT = _ids((TARGET_LENGTHS[1],) * 2, vocabulary, context + 1)[0].to(device)
     nothing = Source(ids_BT[:, :0], ids_BT.new_zeros(len(ids_BT)))
     try:
         with plainly(model, device):
-            walked_BT, nll = _walk(made, nothing, ids_BT), made.loss(TextBatch(ids_BT), 0)["loss"].sum
-            again = made.loss(TextBatch(ids_BT), 0)["loss"].sum
-            alone = sum(made.loss(TextBatch(ids_T[None]), 0)["loss"].sum for ids_T in ids_BT)
+            walked_BT, nll = _walk(untyped, nothing, ids_BT), untyped.loss(TextBatch(ids_BT), 0)["loss"].sum
+            again = untyped.loss(TextBatch(ids_BT), 0)["loss"].sum
+            alone = sum(untyped.loss(TextBatch(ids_T[None]), 0)["loss"].sum for ids_T in ids_BT)
     except Exception:  # whatever the model's code raises
         return None
     by_time, by_batch = (float((nll - other).abs()) / walked_BT.numel() for other in (again, alone))
@@ -116,9 +116,9 @@ def drawing_inconsistency(model: nn.Module, device: torch.device) -> str | None:
         model: on its device; its mode is left unchanged.
         device: the model's.
     """
-    made: Any = model
+    untyped: Any = model
     try:
-        s, decoder = made.settings, made.decoder
+        s, decoder = untyped.settings, untyped.decoder
         text_BT, lengths_B = _ids(SOURCE_LENGTHS, s.vocab_size, s.text_length)
         codes_Bn = _ids((s.grid**2,) * 2, s.codes, None)[0].to(device)
         text_BT, lengths_B = text_BT.to(device), lengths_B.to(device)
@@ -141,7 +141,7 @@ def drawing_inconsistency(model: nn.Module, device: torch.device) -> str | None:
             stepped = _take(torch.stack(steps, dim=1), codes_Bn[:, :walked])
     except Exception:  # whatever the model's code raises
         return None
-    by_batch = max(float((once[row] - one).abs().max()) for row, one in enumerate(alone))
+    by_batch = max(float((once[row] - logits).abs().max()) for row, logits in enumerate(alone))
     differences = {"the steps of drawing": float((stepped - once).abs().max())}
     by_time = float((once - again).abs().max())
     return _report(by_time, differences, "`loss`", by_batch, tolerance(model, float(once.abs().max())))
@@ -175,7 +175,7 @@ def _report(
 
 
 def by_rows(by_time: float, by_batch: float, allowed: float, row: str, output: str) -> str | None:
-    """Return that outputs depend on the time, or on the batch, where they differ by more than is allowed."""
+    """Return that outputs depend on the time, or on the batch, if they differ by more than is allowed."""
     if by_time > allowed:
         return (
             f"the same {row} computed twice differs by {by_time:.2g} in {output}: a layer draws random "
@@ -191,7 +191,9 @@ def by_rows(by_time: float, by_batch: float, allowed: float, row: str, output: s
 
 def tolerance(model: nn.Module, largest: float) -> float:
     """Return the difference of two outputs that rounding may cause, of which the largest is given."""
-    rounded = any(one.is_floating_point() and one.element_size() < 4 for one in model.parameters())
+    rounded = any(
+        parameter.is_floating_point() and parameter.element_size() < 4 for parameter in model.parameters()
+    )
     return (ROUNDED if rounded else TOLERANCE) * max(1.0, largest)
 
 
@@ -210,11 +212,11 @@ def _row(pairs: PairBatch, row: int) -> PairBatch:
 def _walk(model: Any, source: Source, ids_BT: Tensor) -> Tensor:
     """Log-probability of each token but the first by the model's own steps, (B, T - 1)."""
     state = model.start(source, ids_BT[:, :1].tolist())
-    found = []
+    steps = []
     for tokens_B, next_B in zip(ids_BT.T[:-1], ids_BT.T[1:], strict=True):
         logits_BV, state = model.step(tokens_B, state)
-        found.append(logits_BV.float().log_softmax(-1).gather(1, next_B[:, None]))
-    return torch.cat(found, dim=1)
+        steps.append(logits_BV.float().log_softmax(-1).gather(1, next_B[:, None]))
+    return torch.cat(steps, dim=1)
 
 
 def _take(logits_BnK: Tensor, codes_Bn: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ def log_normaliser(logits_RV: Tensor, step: int) -> Tensor:
     """``log sum exp`` of every row, (R,): ``logits - normaliser`` are the model's log-probabilities.
 
     Raises:
-        UserError: a row is no distribution: it has NaN or +infinity, or only -infinity.
+        UserError: a row is not a distribution: it has NaN or +infinity, or only -infinity.
     """
     if _native(logits_RV):
         normaliser_R = logits_RV.new_empty(len(logits_RV))

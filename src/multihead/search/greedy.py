@@ -34,7 +34,7 @@ def greedy(
 
     ``alpha`` does not affect the choice; it makes the scores comparable with a beam search's.
     """
-    found = search_as_a_whole(
+    hypotheses = search_as_a_whole(
         stepper,
         source,
         prefixes,
@@ -47,8 +47,8 @@ def greedy(
         constraints=constraints,
         observer=observer,
     )
-    if found is not None:
-        return found
+    if hypotheses is not None:
+        return hypotheses
 
     def most_probable(following: Continuations, sentences_B: Tensor, step: int) -> Tensor:
         return following.tokens[:, 0]

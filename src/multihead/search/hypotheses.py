@@ -135,9 +135,9 @@ class FinishedHypotheses:
 
     def hypotheses(self, n_best: int, *, distinct: bool = True) -> list[list[Hypothesis]]:
         """The n best of each sentence, best first; with ``distinct``, no two have the same tokens."""
-        found: list[list[Hypothesis]] = [[] for _ in range(self._sentences)]
+        by_sentence: list[list[Hypothesis]] = [[] for _ in range(self._sentences)]
         for part in self._parts:
             for sentence, history, total, score, finished in zip(*(t.tolist() for t in part), strict=True):
                 tokens = tuple(token for token in history if token >= 0)[1:]
-                found[sentence].append(Hypothesis(tokens, total, score, finished))
-        return [best(hypotheses, n_best, distinct=distinct) for hypotheses in found]
+                by_sentence[sentence].append(Hypothesis(tokens, total, score, finished))
+        return [best(hypotheses, n_best, distinct=distinct) for hypotheses in by_sentence]

@@ -89,28 +89,30 @@ class PhraseSentence:
         Args:
             table: for each row the best allowed (log-probability, token).
             scores_RV: log-probabilities of all tokens.
-            rules: of the search.
+            rules: the search's rules.
         """
         if self.finished:
             return
-        found: list[PhraseHypothesis] = []
+        extended: list[PhraseHypothesis] = []
         for number, (row, free) in enumerate(zip(self.rows, table, strict=True)):
             if row.total == -math.inf:
                 continue
-            wanted = self.wanted(row.progress)
+            required = self.wanted(row.progress)
             choices = {token: value for value, token in free if value > -math.inf}
-            choices |= {token: float(scores_RV[number, token]) for token in wanted}
+            choices |= {token: float(scores_RV[number, token]) for token in required}
             full = len(row.tokens) - 1 >= self.longest
             if full:
                 choices = {rules.eos_id: float(scores_RV[number, rules.eos_id])}
             plain = PhraseProgress(row.progress.done)
             for token, value in choices.items():
                 if token != rules.eos_id:
-                    progress = self.after(row.progress, token) if token in wanted else plain
-                    found.append(PhraseHypothesis((*row.tokens, token), row.total + value, progress, number))
+                    progress = self.after(row.progress, token) if token in required else plain
+                    extended.append(
+                        PhraseHypothesis((*row.tokens, token), row.total + value, progress, number)
+                    )
                 elif len(row.progress.done) == len(self.phrases) and len(row.tokens) > rules.min_length:
                     self._end(row, value, rules.alpha, full and value < max(v for v, _ in free))
-        self.rows = self._choose(found)
+        self.rows = self._choose(extended)
         self.finished = not self.rows or self._is_settled(rules)
 
     def _end(self, row: PhraseHypothesis, value: float, alpha: float, cut: bool) -> None:
@@ -134,11 +136,11 @@ class PhraseSentence:
         for row in sorted(found, key=lambda row: -row.total):
             banks.setdefault(self.credit(row.progress), []).append(row)
         share = max(1, self.width // self._banks)
-        chosen = [row for credit in sorted(banks, reverse=True) for row in banks[credit][:share]][
+        survivors = [row for credit in sorted(banks, reverse=True) for row in banks[credit][:share]][
             : self.width
         ]
         rest = [row for credit in sorted(banks, reverse=True) for row in banks[credit][share:]]
-        return chosen + rest[: self.width - len(chosen)]
+        return survivors + rest[: self.width - len(survivors)]
 
     def pad(self, width: int) -> None:
         """Fill the rows up with dead ones."""
@@ -206,18 +208,18 @@ def search_phrases(
         phrases: the phrases of each sentence; they do not overlap in the output.
         longest_B: most tokens of each output, the phrases apart.
         eos_id: the end symbol.
-        beam_size: hypotheses alive at a time; more where the phrases have many tokens.
+        beam_size: hypotheses alive at a time; more if the phrases have many tokens.
         alpha: exponent of the length penalty.
         n_best: hypotheses to return.
         limits: length limits; phrases may be written beyond them, but not beyond the model's capacity.
         reserved: tokens that may only be written as part of a phrase.
     """
     sentences = []
-    for prefix, own, limit in zip(prefixes, phrases, longest_B, strict=True):
-        size = sum(phrase.length for phrase in own)
+    for prefix, constraints, limit in zip(prefixes, phrases, longest_B, strict=True):
+        size = sum(phrase.length for phrase in constraints)
         most = limit + size if limits.capacity is None else min(limit + size, limits.capacity)
-        width = min(MAX_BEAM, 3 * beam_size + size if own else beam_size)
-        sentences.append(PhraseSentence(prefix, own, most, width))
+        width = min(MAX_BEAM, 3 * beam_size + size if constraints else beam_size)
+        sentences.append(PhraseSentence(prefix, constraints, most, width))
     rules = PhraseSearchRules(eos_id, alpha, beam_size, limits.min_length, n_best, tuple(sorted(reserved)))
     width = max((sentence.width for sentence in sentences), default=0)
     size, parents = 1, None

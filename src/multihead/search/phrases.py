@@ -45,7 +45,7 @@ def phrase_beam(
         prefixes: B sequences, each the begin symbol and a forced prefix.
         phrases: the phrases of each sentence; they do not overlap in the output.
         eos_id: the end symbol.
-        beam_size: hypotheses alive at a time; more where the phrases have many tokens.
+        beam_size: hypotheses alive at a time; more if the phrases have many tokens.
         alpha: exponent of the length penalty.
         n_best: hypotheses to return.
         limits: length limits; phrases may be written beyond them, but not beyond the model's capacity.

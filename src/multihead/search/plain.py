@@ -64,8 +64,8 @@ class LengthLimits:
         longest_B: Any = lengths_B + self.max_extra
         if self.max_length:
             longest_B = 0 * lengths_B + self.max_length
-        found: Lengths = longest_B if self.capacity is None else longest_B.clip(max=self.capacity)
-        return found
+        limits: Lengths = longest_B if self.capacity is None else longest_B.clip(max=self.capacity)
+        return limits
 
 
 DEFAULT = LengthLimits()
@@ -114,7 +114,7 @@ def check_n_best(n_best: int, beam_size: int) -> None:
 
 
 def not_finite(step: int) -> UserError:
-    """Return the error for scores that are no distribution; ``step`` counts from 0."""
+    """Return the error for scores that are not a distribution; ``step`` counts from 0."""
     return UserError(
         "the model's scores are not finite numbers",
         place=f"search, step {step + 1}",

@@ -68,8 +68,8 @@ def search_as_a_whole(
     bans = [constraint.tokens for constraint in constraints if type(constraint) is Banned]
     ngrams = [constraint.size for constraint in constraints if type(constraint) is NoRepeatedNgram]
     banned = tuple(sorted({token for tokens in bans for token in tokens}))
-    known = len(bans) + len(ngrams) == len(constraints) and len(ngrams) <= 1
-    if len(first) != 1 or not known or eos_id in banned:
+    supported = len(bans) + len(ngrams) == len(constraints) and len(ngrams) <= 1
+    if len(first) != 1 or not supported or eos_id in banned:
         return None
     constrained = (*ngrams, 0)[0], limits.min_length
     request = BeamRequest(first[0], eos_id, banned, beam_size, alpha, n_best, stop, *constrained)

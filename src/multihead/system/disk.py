@@ -15,7 +15,7 @@ CHUNK = 1 << 20
 
 
 def cache_root(named: str) -> Path:
-    """Return the cache folder: the one named, else ``multihead`` in the user's cache folder."""
+    """Return the named cache folder, else ``multihead`` in the user's cache folder."""
     if named:
         return Path(named)
     cache = os.environ.get("XDG_CACHE_HOME")
@@ -59,11 +59,11 @@ def sha256(path: Path) -> str:
 def crc32(path: Path) -> int:
     """Return the CRC-32 of a file, read in chunks. Raises ``OSError`` as ``sha256`` does."""
     regular_size(path)
-    found = 0
+    checksum = 0
     with path.open("rb") as file:
         while chunk := file.read(CHUNK):
-            found = zlib.crc32(chunk, found)
-    return found
+            checksum = zlib.crc32(chunk, checksum)
+    return checksum
 
 
 def sync(path: Path) -> None:

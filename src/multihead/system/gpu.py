@@ -38,7 +38,7 @@ def _verify(module: str, device: torch.device) -> Any:
     if not find_spec("triton"):
         return None
     try:
-        found = import_module(f"multihead.{module}")
+        loaded = import_module(f"multihead.{module}")
         # The caller may be in any mode.
         with (
             torch.inference_mode(False),
@@ -46,8 +46,8 @@ def _verify(module: str, device: torch.device) -> Any:
             torch.autocast("cuda", enabled=False),
             torch.random.fork_rng([device] if device.type == "cuda" else []),
         ):
-            found.prove(device)
+            loaded.prove(device)
     except Exception as error:
         LOG.warning("GPU kernels of %s disabled: %s: %s", module, type(error).__name__, error)
         return None
-    return found
+    return loaded

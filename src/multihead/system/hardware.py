@@ -50,7 +50,7 @@ def pick_device(name: str = "auto") -> torch.device:
 
 
 def pick_dtype(precision: Precision, device: torch.device) -> torch.dtype:
-    """Return the dtype of activations; for "auto" bf16 where the hardware supports it.
+    """Return the dtype of activations; for "auto" bf16 if the hardware supports it.
 
     For "int8" the activations are as for "auto"; only matrix products may use int8.
 
@@ -70,7 +70,7 @@ INT8_IS_FASTER = ("avxvnni", "avx512vnni", "avx512bf16")
 
 
 def trains_in_int8(precision: Precision, device: torch.device) -> bool:
-    """Return True if training computes matrix products in int8; for "auto" where that is faster.
+    """Return True if training computes matrix products in int8; for "auto" if that is faster.
 
     Raises:
         UserError: "int8" without native kernels for it.

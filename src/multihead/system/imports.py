@@ -36,7 +36,7 @@ EXTRAS = {
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Context without garbage collection, which would scan again and again what is there to stay."""
+    """Context without garbage collection, which would rescan objects that stay."""
     enabled = gc.isenabled()
     gc.disable()
     try:

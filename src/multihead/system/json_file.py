@@ -15,7 +15,7 @@ def read_json(path: Path, checked: Callable[[Any], Content], remedy: str) -> Con
     """Return the checked content of a JSON file; None for a missing one.
 
     Args:
-        path: of the file.
+        path: the file's path.
         checked: makes the content of what JSON says; may raise what untrusted values raise.
         remedy: for a damaged file.
 

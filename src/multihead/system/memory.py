@@ -44,11 +44,11 @@ def free_memory() -> int:
 
     On Linux, memory of caches that the system would give up counts as free, and a container's limit is kept.
     """
-    found = []
+    limits = []
     with contextlib.suppress(OSError, ValueError):
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
-                found.append(1024 * int(line.split()[1]))
-    with contextlib.suppress(OSError, ValueError):  # "max" where there is no limit
-        found.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
-    return min(found, default=0)
+                limits.append(1024 * int(line.split()[1]))
+    with contextlib.suppress(OSError, ValueError):  # "max": no limit
+        limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
+    return min(limits, default=0)

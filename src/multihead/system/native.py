@@ -86,12 +86,12 @@ def call(name: str, dtype: torch.dtype, *arguments: Argument) -> None:
     """
     assert len(arguments) == len(SIGNATURES[name]), name
     passed = [
-        tensor_address(each)
-        if isinstance(each, Tensor)
-        else integers(each)
-        if isinstance(each, tuple)
-        else each
-        for each in arguments
+        tensor_address(argument)
+        if isinstance(argument, Tensor)
+        else integers(argument)
+        if isinstance(argument, tuple)
+        else argument
+        for argument in arguments
     ]
     function(name, level(), FORMATS[dtype])(*passed, torch.get_num_threads())
 

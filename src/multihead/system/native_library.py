@@ -21,7 +21,7 @@ from multihead.system.cores import default_threads
 Format = Literal["float32", "bfloat16", "int8"]
 """Format of matrix products. NumPy has no bfloat16: its arrays hold the bits as uint16."""
 Precision = Literal["auto", "fp32", "bf16", "int8"]
-"""Precision of matrix products as users name it; auto is bf16 where the hardware multiplies it."""
+"""Precision of matrix products as users name it; auto is bf16 if the hardware multiplies it."""
 Array = NDArray[Any]
 PANEL = 64
 """Outputs per panel of a packed matrix (``native/products.h``)."""
@@ -73,11 +73,11 @@ Argument = Array | tuple[int, ...] | Integers | int | float | None
 
 def _load() -> tuple[ctypes.CDLL | None, tuple[str, ...]]:
     """Return the library and its levels that this processor can run, best first."""
-    found = find_spec("multihead._native")
-    if found is None or found.origin is None:
+    spec = find_spec("multihead._native")
+    if spec is None or spec.origin is None:
         return None, ()
     try:
-        library = _open(found.origin)
+        library = _open(spec.origin)
         library.processor_levels.restype = ctypes.c_char_p
         supported = library.processor_levels().decode().split()
     except (OSError, AttributeError):  # compiled for another machine, or linked to missing libraries
@@ -89,7 +89,7 @@ def _load() -> tuple[ctypes.CDLL | None, tuple[str, ...]]:
 
 
 def _open(path: str) -> ctypes.CDLL:
-    """Open the library, with the OpenMP library of PyTorch's installation where the system has none."""
+    """Open the library, with the OpenMP library of PyTorch's installation if the system has none."""
     try:
         return ctypes.CDLL(path)
     except OSError:
@@ -159,12 +159,12 @@ def call(name: str, number_format: Format, *arguments: Argument) -> None:
     """Call a kernel. Arrays must be contiguous unless their strides are passed too."""
     assert len(arguments) == len(SIGNATURES[name]), name
     passed = [
-        array_address(each)
-        if isinstance(each, np.ndarray)
-        else integers(each)
-        if isinstance(each, tuple)
-        else each
-        for each in arguments
+        array_address(argument)
+        if isinstance(argument, np.ndarray)
+        else integers(argument)
+        if isinstance(argument, tuple)
+        else argument
+        for argument in arguments
     ]
     function(name, _level, number_format)(*passed, _threads())
 

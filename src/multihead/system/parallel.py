@@ -90,10 +90,10 @@ def gather_numbers(numbers: list[float]) -> list[list[float]]:
     """Return every process's numbers, by rank; all give as many. Integers up to 2^53 are exact."""
     if world() == 1:
         return [numbers]
-    own = torch.tensor(numbers, dtype=torch.float64)
-    gathered = [torch.empty_like(own) for _ in range(world())]
-    dist.all_gather(gathered, own)
-    return [each.tolist() for each in gathered]
+    local = torch.tensor(numbers, dtype=torch.float64)
+    gathered = [torch.empty_like(local) for _ in range(world())]
+    dist.all_gather(gathered, local)
+    return [row.tolist() for row in gathered]
 
 
 def from_first(work: Callable[[], Json]) -> Json:
@@ -111,8 +111,8 @@ def from_rank(source: int, work: Callable[[], Json]) -> Json:
     group.turns += 1
     key = f"from/{group.turns}"
     if rank() == source:
-        store().set(key, json.dumps(found := work()))
-        return found
+        store().set(key, json.dumps(outcome := work()))
+        return outcome
     wait(key)
     return json.loads(store().get(key))
 
@@ -185,7 +185,7 @@ def require_equal_facts(facts: Mapping[str, Json], remedy: str) -> None:
 
     Args:
         facts: values by the name that the error shall give them.
-        remedy: of the error.
+        remedy: the error's remedy.
 
     Raises:
         UserError: a process differs from the first in one of them.
@@ -195,13 +195,13 @@ def require_equal_facts(facts: Mapping[str, Json], remedy: str) -> None:
     group.turns += 1
     key = f"facts/{group.turns}"
     store().set(f"{key}/{rank()}", json.dumps(facts))
-    found = []
+    facts_of_rank = []
     for number in range(world()):
         wait(f"{key}/{number}")
-        found.append(json.loads(store().get(f"{key}/{number}")))
-    for number, other in enumerate(found):
-        for name in {**found[0], **other}:
-            here, there = other.get(name), found[0].get(name)
+        facts_of_rank.append(json.loads(store().get(f"{key}/{number}")))
+    for number, other in enumerate(facts_of_rank):
+        for name in {**facts_of_rank[0], **other}:
+            here, there = other.get(name), facts_of_rank[0].get(name)
             if here != there:
                 fact = f"process {number} differs from process 0 in {name} ({here}, in process 0 {there})"
                 raise UserError(fact, remedy=remedy)

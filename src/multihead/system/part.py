@@ -12,8 +12,8 @@ PART = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
 
 def parse_part(text: str) -> tuple[int, int]:
     """Return i and n of a part "i/n". Raises ``UserError`` unless 1 <= i <= n."""
-    found = PART.fullmatch(text)
-    i, n = (int(found[1]), int(found[2])) if found else (0, 0)
+    match = PART.fullmatch(text)
+    i, n = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 1 <= i <= n:
         raise UserError(f"--part {text}: there is no such part", remedy="Give 1/4, 2/4, 3/4 or 4/4 of four.")
     return i, n

@@ -91,18 +91,18 @@ def name_file(path: str | Path, beside: Path = Path()) -> str:
     """
     place = Path(os.path.abspath(beside / path))  # noqa: PTH100 (a link keeps its own name)
     try:
-        found = File(place, disk.content(place))
+        file = File(place, disk.content(place))
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or error
         fact = f"cannot be read as the Python file of a model or a task ({reason})"
         raise UserError(fact, place=str(place), remedy="Check the path.") from None
-    if not is_record(found.record) or not place.name.isprintable():
+    if not is_record(file.record) or not place.name.isprintable():
         remedy = "Name it like a Python module: my_model.py."
         raise UserError(
             "not a valid name for the Python file of a model or a task", place=str(place), remedy=remedy
         )
-    _named[place] = _known[found.record] = found
-    return found.record
+    _named[place] = _known[file.record] = file
+    return file.record
 
 
 def in_use(record: str) -> str:
@@ -115,19 +115,19 @@ def in_use(record: str) -> str:
     _register_environment()
     if record in _known:
         return record
-    found = {file.record: file for file in _named.values() if file.path.name == name}
-    if not found:
+    files = {file.record: file for file in _named.values() if file.path.name == name}
+    if not files:
         raise UserError(
             f"{display_name(record)} is code from outside the package, "
             "which is executed only where you name it",
             remedy=f"Add --model.file path/to/{name}, or set {VARIABLE}; in Python, pass model_file= to "
             "multihead.load. Name only files that you trust: their code can do whatever you can.",
         )
-    if len(found) > 1:
-        places = ", ".join(sorted(str(file.path) for file in found.values()))
+    if len(files) > 1:
+        places = ", ".join(sorted(str(file.path) for file in files.values()))
         fact = f"{display_name(record)} is needed, but no file of this name has this content ({places})"
         raise UserError(fact, remedy="Name only the right one.")
-    (other,) = found
+    (other,) = files
     warn_of_change(record, other)
     return other
 
@@ -200,13 +200,13 @@ def _execute(file: File) -> ModuleType:
 
 def display_name(kind: str) -> str:
     """Return a model's or task's name for messages: a record with the first digits of its hash."""
-    found = _RECORD.fullmatch(kind)
-    return f"{found['name']} (SHA-256 {found['sha256'][:SHORT]})" if found else kind
+    match = _RECORD.fullmatch(kind)
+    return f"{match['name']} (SHA-256 {match['sha256'][:SHORT]})" if match else kind
 
 
 def file_of(module: str) -> str | None:
     """Return the name, for messages, of the file that a module was executed from; None for other modules."""
-    records = (record for record, made in _modules.items() if made.__name__ == module)
+    records = (record for record, loaded in _modules.items() if loaded.__name__ == module)
     return next(map(display_name, records), None)
 
 
@@ -217,7 +217,7 @@ def option(*kinds: str) -> str:
 
 
 def path(kind: str) -> str:
-    """Return the path of the file that the user named for a model or a task; "" if it is no such file."""
+    """Return the path of the file that the user named for a model or a task; "" if it is not such a file."""
     return str(_known[kind].path) if kind in _known else ""
 
 
@@ -243,15 +243,15 @@ def installed_entry_points(group: str, taken: Collection[str] = ()) -> Mapping[s
         taken: names used by this package. They take precedence, as does the first of two packages, with a
             warning.
     """
-    found: dict[str, metadata.EntryPoint] = {}
+    entry_points: dict[str, metadata.EntryPoint] = {}
     for entry in metadata.entry_points(group=group):
-        if entry.name not in taken and found.setdefault(entry.name, entry).value == entry.value:
+        if entry.name not in taken and entry_points.setdefault(entry.name, entry).value == entry.value:
             continue
         if (group, entry.name) not in _warned:
             _warned.add((group, entry.name))
             message = "%s of %s (entry point of %s) is ignored: its name is already taken."
             LOG.warning(message, entry.name, entry.dist.name if entry.dist else "a package", group)
-    return found
+    return entry_points
 
 
 def load_installed(entry: metadata.EntryPoint) -> ModuleType:

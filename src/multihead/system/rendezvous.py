@@ -115,15 +115,17 @@ def _connect(host: str, port: int, *, serve: bool, seconds: float) -> Store:
 
 
 def _check_in(seconds: float) -> None:
-    """Wait for all processes. Raises ``UserError`` that names those that do not come."""
+    """Wait for all processes. Raises ``UserError`` naming the missing ones."""
     store().set(f"here/{group.rank}", "yes")
     until, pause = time.monotonic() + seconds, 0.001
     while missing := [number for number in range(group.world) if not store().check([f"here/{number}"])]:
         if time.monotonic() > until:
             names = ", ".join(map(str, missing))
-            one = len(missing) == 1
+            single = len(missing) == 1
             who = (
-                f"process {names} of {group.world} has" if one else f"processes {names} of {group.world} have"
+                f"process {names} of {group.world} has"
+                if single
+                else f"processes {names} of {group.world} have"
             )
             fact = f"{who} not come within {seconds:g} s"
             raise UserError(
@@ -151,9 +153,9 @@ def announce(text: str) -> bool:
     """Return True for the first process that announces an error."""
     with suppress(RuntimeError):
         earlier = store().add(f"{FAILED}/count", 1) > 1
-        for one in (group.root, group.store):
-            if one is not None:
-                one.set(FAILED, text)
+        for opened_store in (group.root, group.store):
+            if opened_store is not None:
+                opened_store.set(FAILED, text)
         return not earlier
     return True
 

@@ -70,8 +70,8 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise TooLargeError(f"{len(text):,} characters, more than {MAX_TOML_BYTES:,}")
     if sum(map(text.count, "=,[\n")) > MAX_TOML_VALUES:
         raise TooLargeError(f"more than {MAX_TOML_VALUES:,} values and lines")
-    if found := next((token for token in _TOKENS.finditer(text) if token["long"]), None):
-        line = text.count("\n", 0, found.start()) + 1
+    if token_found := next((token for token in _TOKENS.finditer(text) if token["long"]), None):
+        line = text.count("\n", 0, token_found.start()) + 1
         raise TooLargeError(f"a key of more than {MAX_KEY_PARTS} parts in line {line}")
     try:
         return tomllib.loads(text)

@@ -110,12 +110,12 @@ class BeamState:
             live = steps > step
             written[:, step] = np.where(live, tokens_TBK[step, sentence, rows], 0)
             rows = np.where(live, parents_TBK[step, sentence, rows], rows)
-        found: list[list[Hypothesis]] = [[] for _ in range(sentences)]
+        by_sentence: list[list[Hypothesis]] = [[] for _ in range(sentences)]
         for index in np.flatnonzero(scores > -np.inf):
             tokens = tuple(written[index, : steps[index]].tolist())
-            one = Hypothesis(tokens, float(totals[index]), float(scores[index]), not bool(cut[index]))
-            found[sentence[index]].append(one)
-        return [best(hypotheses, n_best) for hypotheses in found]
+            hypothesis = Hypothesis(tokens, float(totals[index]), float(scores[index]), not bool(cut[index]))
+            by_sentence[sentence[index]].append(hypothesis)
+        return [best(hypotheses, n_best) for hypotheses in by_sentence]
 
     # --- the parts of a step ----------------------------------------------------------------------------
 
@@ -146,13 +146,13 @@ class BeamState:
         rivals = torch.cat([self._scores_BN, scores_BK], dim=1)
         scores_BN, places_BN = rivals.topk(self._scores_BN.shape[1], dim=1)
         self._scores_BN.copy_(scores_BN)
-        for kept, new in (
+        for old, new in (
             (self._totals_BN, sums_BK),
             (self._steps_BN, self.step.expand_as(parents_BK)),
             (self._rows_BN, parents_BK),
             (self._cut_BN, cut_BK),
         ):
-            kept.copy_(torch.cat([kept, new], dim=1).gather(1, places_BN))
+            old.copy_(torch.cat([old, new], dim=1).gather(1, places_BN))
 
     def _attainable(self, sums_BK: Tensor, alpha: float) -> Tensor:
         """An upper bound of the score that a live hypothesis can reach, (B,); see ``search.beam``."""
@@ -165,8 +165,8 @@ def _best(logits_RV: Tensor, request: BeamRequest, k: int) -> tuple[Tensor, Tens
     triton = kernel("engines.cuda.triton_best", logits_RV)
     if triton is not None and triton.suits(logits_RV, k):
         banned_V = _ban(request.banned, logits_RV.shape[1], logits_RV.device)
-        found: tuple[Tensor, Tensor, Tensor, Tensor] = triton.best(logits_RV, banned_V, request.eos_id, k)
-        return found
+        out: tuple[Tensor, Tensor, Tensor, Tensor] = triton.best(logits_RV, banned_V, request.eos_id, k)
+        return out
     logits_RV = logits_RV.float()
     normaliser_R, end_R = logits_RV.logsumexp(1), logits_RV[:, request.eos_id].clone()
     for token in request.banned:

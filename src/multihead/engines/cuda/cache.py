@@ -71,8 +71,8 @@ class FixedMemory:
             )
 
         def cache(layer: DecoderLayerSpec) -> FixedCache:
-            source, own = buffers(layer.cross_attention, width), buffers(layer.self_attention, slots)
-            return FixedCache(source, own, self.source_bias_BS[:, None, None])
+            source, target = buffers(layer.cross_attention, width), buffers(layer.self_attention, slots)
+            return FixedCache(source, target, self.source_bias_BS[:, None, None])
 
         self.caches: Sequence[FixedCache] = [cache(layer) for layer in stack.layers]
 
@@ -90,5 +90,5 @@ class FixedMemory:
 
 def numbers_per_slot(stack: StackSpec) -> int:
     """Return the count of numbers that all layers store per slot."""
-    own = [layer.self_attention for layer in stack.layers]
-    return sum(spec.kv_heads * (spec.d_k + spec.d_v) for spec in own)
+    specs = [layer.self_attention for layer in stack.layers]
+    return sum(spec.kv_heads * (spec.d_k + spec.d_v) for spec in specs)

@@ -79,9 +79,11 @@ class GraphTransformer:
         every = (source.ids_BS, source.lengths_B, longest_B)
         parts = zip(*(torch.split(tensor, most) for tensor in every), strict=True)
         return [
-            found
+            hypotheses
             for ids_BS, lengths_B, longest in parts
-            for found in self._run_search(Source(ids_BS, lengths_B), longest, _round(steps, STRIDE), request)
+            for hypotheses in self._run_search(
+                Source(ids_BS, lengths_B), longest, _round(steps, STRIDE), request
+            )
         ]
 
     def _run_search(

@@ -75,9 +75,9 @@ def _step_attention(  # type: ignore[no-untyped-def]
         # In a row without a visible key so far, -inf - -inf would be NaN.
         safe = tl.where(higher == float("-inf"), 0.0, higher)
         p = tl.exp(scores - safe[:, None])
-        kept = tl.exp(highest - safe)
-        mass = mass * kept + tl.sum(p, axis=1)
-        out = out * kept[:, None] + tl.dot(p.to(values.dtype), values, input_precision="ieee")
+        decay = tl.exp(highest - safe)
+        mass = mass * decay + tl.sum(p, axis=1)
+        out = out * decay[:, None] + tl.dot(p.to(values.dtype), values, input_precision="ieee")
         highest = higher
         first += BLOCK_K
     out = out / tl.where(mass == 0.0, 1.0, mass)[:, None]

@@ -101,12 +101,12 @@ def beam(
         assert live.bias is None or live.bias.shape[2] == cache.room
         tables = (embedding_Vd, positions)
         decoder.beam(cache, tables, search, K, live.addresses, (step, most), live.report)
-        made, ends, due, not_finite = live.report.tolist()
+        steps, ends, due, not_finite = live.report.tolist()
         if not_finite:
-            raise NotFiniteScoresError(step + made)
+            raise NotFiniteScoresError(step + steps)
         ended += live.ended(ends)
-        cache.slots += K * made if step else 1 + K * (made - 1)
-        step += made
+        cache.slots += K * steps if step else 1 + K * (steps - 1)
+        step += steps
         if due:
             left = int((live.done == 0).sum())
             if not left:
@@ -199,7 +199,7 @@ class _Live:
 
     def hypotheses(self, ends: Sequence[_End]) -> list[list[Ended]]:
         """Trace each finished hypothesis back through its parents."""
-        found: list[list[Ended]] = [[] for _ in range(self.tokens.shape[1])]
+        ended: list[list[Ended]] = [[] for _ in range(self.tokens.shape[1])]
         place_E, step_E, row_E = (np.array([end[i] for end in ends], np.int64) for i in range(3))
         written = []
         for t in range(max(end.step for end in ends), 0, -1):
@@ -208,8 +208,8 @@ class _Live:
         backwards = np.stack(written, axis=1).tolist() if written else [[] for _ in ends]
         for end, tokens in zip(ends, backwards, strict=True):
             forwards = tuple(tokens[len(tokens) - end.step :][::-1])
-            found[end.place].append(Ended(forwards, end.log_probability, bool(end.cut)))
-        return found
+            ended[end.place].append(Ended(forwards, end.log_probability, bool(end.cut)))
+        return ended
 
 
 def slots_in_use(bias_NKS: Array) -> Array | None:

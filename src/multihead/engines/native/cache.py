@@ -22,7 +22,7 @@ class NativeCache:
         d_v: width of a value.
         source: S, the padded length of the sources.
         lengths_N: their true lengths.
-        number_format: of the matrices; with int8, keys and values are in bf16.
+        number_format: the matrices' format; with int8, keys and values are in bf16.
     """
 
     def __init__(
@@ -34,11 +34,11 @@ class NativeCache:
         lengths_N: Array,
         number_format: Format,
     ) -> None:
-        kept: Any = np.float32 if number_format == "float32" else np.uint16
+        dtype: Any = np.float32 if number_format == "float32" else np.uint16
         self._format: Format = "float32" if number_format == "float32" else "bfloat16"
         S = _align(source)
-        keys = np.empty((*heads, d_k, S), kept)
-        values = np.empty((*heads, S, _align(d_v)), kept)
+        keys = np.empty((*heads, d_k, S), dtype)
+        values = np.empty((*heads, S, _align(d_v)), dtype)
         self._source, self.lengths_N = (keys, values), lengths_N
         self._own = (keys[..., :0], values[..., :0, :])
         self.slots = 0

@@ -63,7 +63,7 @@ def _widths(layer: AnyLayerSpec) -> list[tuple[int, ...]]:
     if not isinstance(layer, EncoderLayerSpec):
         attentions.append(layer.cross_attention)
     d_ff, d_model = layer.feed_forward.w_1.weight.shape
-    return [(each.heads, d_model, each.d_k, each.d_v, d_ff) for each in attentions]
+    return [(attention.heads, d_model, attention.d_k, attention.d_v, d_ff) for attention in attentions]
 
 
 class _Layer:
@@ -102,7 +102,7 @@ class NativeEncoderLayer:
 
     Args:
         layer: its description; the weights are copied.
-        number_format: of the matrices.
+        number_format: the matrices' format.
     """
 
     def __init__(self, layer: EncoderLayerSpec, number_format: Format) -> None:
@@ -138,7 +138,7 @@ class NativeDecoder:
     Args:
         stack: layers that differ only in their weights, which are copied; see :func:`declines`.
         output: the output layer.
-        number_format: of the matrices and of cached keys and values; with int8, these are in bf16.
+        number_format: the format of matrices and cached keys and values; with int8, these are in bf16.
     """
 
     def __init__(self, stack: StackSpec, output: LinearSpec, number_format: Format) -> None:

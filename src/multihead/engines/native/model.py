@@ -58,10 +58,13 @@ class NativeModel:
         (cache,) = self.decoder.begin(self.read(ids_BS, lengths_B), lengths_B)
         encodings = self.target_positions.encodings
         try:
-            found = beam(self.decoder, cache, self.target_Vd, encodings, request, longest_B, self.first)
+            endings = beam(self.decoder, cache, self.target_Vd, encodings, request, longest_B, self.first)
         except NotFiniteScoresError as error:
             raise not_finite(error.step) from None
-        return [best([_hypothesis(one, request.alpha) for one in ended], request.n_best) for ended in found]
+        return [
+            best([_hypothesis(ending, request.alpha) for ending in ended], request.n_best)
+            for ended in endings
+        ]
 
 
 def add_positions(x_BNd: Array, positions: PositionsSpec) -> None:

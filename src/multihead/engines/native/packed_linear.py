@@ -24,7 +24,7 @@ class PackedLinear:
     Args:
         weight: (outputs, inputs), float32.
         bias: (outputs,); None: no bias.
-        number_format: of the packed weight.
+        number_format: the packed weight's format.
     """
 
     def __init__(self, weight: Array, bias: Array | None, number_format: Format) -> None:

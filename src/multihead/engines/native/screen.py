@@ -25,7 +25,7 @@ class Screen:
     Args:
         weight: (V, d).
         bias: (V,); None: no bias.
-        number_format: of the exact products: float32 or bfloat16.
+        number_format: the format of the exact products, float32 or bfloat16.
     """
 
     NONE = (0,) * 7

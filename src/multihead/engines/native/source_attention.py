@@ -56,11 +56,11 @@ class SourceAttention:
             rows[0] = model.first
         x_1Td = model.target_Vd[rows][None]
         add_positions(x_1Td, model.target_positions)
-        x_Td, found = x_1Td[0], []
+        x_Td, contexts = x_1Td[0], []
         for layer in self._layers:
             x_Td, weights_HTS = _decode(layer, x_Td, memory_Sd)
-            found.append(weights_HTS)
-        return found
+            contexts.append(weights_HTS)
+        return contexts
 
 
 def _decode(

@@ -19,7 +19,7 @@ def declines(spec: EncoderDecoderSpec) -> str | None:
     """Return why the kernels cannot compute a model's windows; None: they can, or there are none."""
     if any(layer.cross_attention.score.window is not None for layer in spec.decoder.layers):
         return "attention over the source is restricted to a window"
-    wanted = spec.window // 2 if spec.window else ALL
+    expected = spec.window // 2 if spec.window else ALL
     for layers, causal in ((spec.encoder.layers, False), (spec.decoder.layers, True)):
         for layer in layers:
             attention = getattr(layer, "self_attention", None)
@@ -28,7 +28,7 @@ def declines(spec: EncoderDecoderSpec) -> str | None:
             window = attention.score.window
             if window is not None and not _plain(window, causal):
                 return "self-attention is restricted to a window with gaps, global positions or uneven sides"
-            if reach(window) != wanted:
+            if reach(window) != expected:
                 return f"a layer's window is not the model's, {spec.window}"
     return None
 

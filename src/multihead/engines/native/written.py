@@ -32,7 +32,7 @@ def spec_to_json(spec: object, names: Mapping[int, str]) -> Any:
 
     Args:
         spec: a description.
-        names: of its weights, by ``id``.
+        names: the weights' names, by ``id``.
 
     Raises:
         ValueError: a weight has no name.
@@ -61,7 +61,7 @@ def spec_from_json(content: Any, weights: Mapping[str, Array]) -> EncoderDecoder
         weights: float32 arrays by name.
 
     Raises:
-        ValueError: it is no description of an encoder-decoder with these weights.
+        ValueError: it does not describe an encoder-decoder with these weights.
     """
     try:
         spec = _decode(content, weights)
@@ -86,9 +86,9 @@ def _decode(content: Any, weights: Mapping[str, Array]) -> Any:
     if content["is"] == "EncoderDecoderSpec":
         width = parts["source"].weight.shape[1]
         for side in ("source_positions", "target_positions"):
-            found = parts[side]
-            encodings = encodings_of(found.kind, width, found.weight)
-            parts[side] = description.PositionsSpec(found.kind, encodings, found.weight)
+            positions = parts[side]
+            encodings = encodings_of(positions.kind, width, positions.weight)
+            parts[side] = description.PositionsSpec(positions.kind, encodings, positions.weight)
     return _KINDS[content["is"]](**parts)
 
 
@@ -96,7 +96,11 @@ def _check(spec: EncoderDecoderSpec) -> None:
     """Compare every shape with what the kernels read. Raises ``ValueError``."""
     d = spec.source.weight.shape[1]
     tables = [spec.source.weight, spec.target.weight, spec.output.weight]
-    tables += [one.weight for one in (spec.source_positions, spec.target_positions) if one.weight is not None]
+    tables += [
+        positions.weight
+        for positions in (spec.source_positions, spec.target_positions)
+        if positions.weight is not None
+    ]
     for table in tables:
         _shape(table, (len(table), d))
     _linear(spec.output, d, len(spec.target.weight))

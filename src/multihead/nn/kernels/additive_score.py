@@ -35,10 +35,10 @@ class _Additive(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:
         q, k, v = ctx.saved_tensors
         *dtypes, d = ctx.inputs
-        found = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+        gradients = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
         g = gradient.float().contiguous()
-        native.call("additive_backward", torch.float32, _describe(q, k, v), g, *found)
-        return tuple(x[..., :d].to(dtype) for x, dtype in zip(found, dtypes, strict=True))
+        native.call("additive_backward", torch.float32, _describe(q, k, v), g, *gradients)
+        return tuple(x[..., :d].to(dtype) for x, dtype in zip(gradients, dtypes, strict=True))
 
 
 def _wide(x: Tensor) -> Tensor:

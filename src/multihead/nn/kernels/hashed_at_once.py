@@ -37,10 +37,10 @@ def _log_counts(buckets: Tensor, real: Tensor, chunk: int, causal: bool, dtype: 
     ranks = buckets.argsort(dim=-1, stable=True).argsort(dim=-1)
     chunks = (ranks // chunk).to(torch.uint8)
     shares = meets = torch.zeros((), dtype=torch.uint8, device=buckets.device)
-    for bucket, own in zip(buckets, chunks, strict=True):
+    for bucket, place in zip(buckets, chunks, strict=True):
         differ = as_bit(bucket[..., :, None] ^ bucket[..., None, :])
-        # How many chunks the key is behind the query; a byte wraps, so that what is too far is large.
-        behind = own[..., :, None] - own[..., None, :] + (0 if causal else 1)
+        # How many chunks the key is behind the query; a byte wraps, so that a distance too far is large.
+        behind = place[..., :, None] - place[..., None, :] + (0 if causal else 1)
         most = 1 if causal else 2
         far = behind.clamp_min_(most).sub_(most).clamp_max_(1)
         shares, meets = shares + differ, meets + differ.bitwise_or_(far)

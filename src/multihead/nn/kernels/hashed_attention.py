@@ -57,7 +57,7 @@ class Round:
         itself(s, rows, keys).fill_(ITSELF)
         # Bytes of 0 and 1: comparisons of broadcast tensors, and masked_fill, which branches at every score,
         # took half of the time.
-        differ, *others = (as_bit(each[:, rows, None] ^ each[:, None, keys]) for each in self.buckets)
+        differ, *others = (as_bit(bucket[:, rows, None] ^ bucket[:, None, keys]) for bucket in self.buckets)
         times = len(self.buckets) - sum(others, start=differ)
         hidden = differ | ~self.real[:, None, keys]
         if self.causal:
@@ -111,10 +111,10 @@ class _HashedRound(torch.autograd.Function):
             for rows, keys in of.blocks():
                 s, times = of.scores(q, k, rows, keys)
                 p = exponentials(s.sub_(lse[:, rows, None])).div_(times)
-                kept = keep.factors(p)
+                factors = keep.factors(p)
                 ds = (g[:, rows] @ v[:, keys].mT).to(lse.dtype)
-                add_product(dv[:, keys], p if kept is None else p * kept, g[:, rows])
-                ds = ds if kept is None else ds.mul_(kept)
+                add_product(dv[:, keys], p if factors is None else p * factors, g[:, rows])
+                ds = ds if factors is None else ds.mul_(factors)
                 ds.sub_(common[:, rows, None]).mul_(p).mul_(q.shape[-1] ** -0.5)
                 itself(ds, rows, keys).zero_()
                 ds = ds.to(k.dtype)
@@ -134,8 +134,8 @@ class _Keep:
         """Draw the factors of a chunk's weights; None: no dropout."""
         if self.generator is None:
             return None
-        drawn = torch.empty_like(weights).bernoulli_(1 - self.p, generator=self.generator)
-        return drawn.div_(1 - self.p)
+        mask = torch.empty_like(weights).bernoulli_(1 - self.p, generator=self.generator)
+        return mask.div_(1 - self.p)
 
     def __call__(self, weights: Tensor) -> Tensor:
         factors = self.factors(weights)

@@ -156,8 +156,8 @@ def _to_gradient(
         return sums
     by_triton = kernel("nn.kernels.triton_cross_entropy", logits_nV)
     if by_triton is not None:
-        found: Tensor = by_triton.rows_to_gradient(logits_nV, targets_n, smoothing, with_gradient)
-        return found
+        losses: Tensor = by_triton.rows_to_gradient(logits_nV, targets_n, smoothing, with_gradient)
+        return losses
     rows = len(buffer_nV)
     return torch.stack(
         [

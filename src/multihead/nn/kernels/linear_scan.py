@@ -17,8 +17,8 @@ def linear_scan(forget_BTd: Tensor, added_BTd: Tensor) -> Tensor:
         forget_BTd: f, (B, T, d).
         added_BTd: b, (B, T, d).
     """
-    found: Tensor = _LinearScan.apply(forget_BTd, added_BTd)  # type: ignore[no-untyped-call]
-    return found
+    out: Tensor = _LinearScan.apply(forget_BTd, added_BTd)  # type: ignore[no-untyped-call]
+    return out
 
 
 class _LinearScan(torch.autograd.Function):

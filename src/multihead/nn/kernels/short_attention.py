@@ -71,7 +71,7 @@ def laid_out_like(q: Tensor, k: Tensor, v: Tensor) -> list[Tensor]:
     So the gradients of one product's outputs form one matrix, which its backward pass can multiply.
     """
     shared = [(q, k, v)] if _adjacent(q, k, v) else [(q,), (k, v)] if _adjacent(k, v) else [(q,), (k,), (v,)]
-    return [made for group in shared for made in _heads_last(*group)]
+    return [tensor for group in shared for tensor in _heads_last(*group)]
 
 
 def _adjacent(*tensors: Tensor) -> bool:

@@ -74,11 +74,11 @@ class _StackedLinear(torch.autograd.Function):
             dx_Nd = ctx.products.input_gradient(g_Ne, w_ed)
             dx = dx_Nd.view(*gradients[0].shape[:-1], -1).to(x_dtype)
         if any(ctx.needs_input_grad[3:]):
-            found = (
+            stacked = (
                 part.to(weight_dtype).split_with_sizes(ctx.widths)
                 for part in ctx.products.parameter_gradients(g_Ne, saved, w_ed.shape[1])
             )
-            parameters = tuple(part for layer in zip(*found, strict=True) for part in layer)
+            parameters = tuple(part for layer in zip(*stacked, strict=True) for part in layer)
         return dx, None, None, *parameters
 
 

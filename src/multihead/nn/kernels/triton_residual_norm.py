@@ -52,8 +52,8 @@ def _residual_forward(  # type: ignore[no-untyped-def]
     if ADD:
         added = tl.load(y + at, mask=inside, other=0.0).to(tl.float32)
         if DROP:
-            kept = tl.rand(tl.load(seed), at.to(tl.uint32), n_rounds=7) >= p
-            added = tl.where(kept, added / (1 - p), 0.0)
+            keep = tl.rand(tl.load(seed), at.to(tl.uint32), n_rounds=7) >= p
+            added = tl.where(keep, added / (1 - p), 0.0)
         value += added
         tl.store(z + at, value.to(z.dtype.element_ty), mask=inside)
     if NORM:
@@ -107,8 +107,8 @@ def _residual_backward(  # type: ignore[no-untyped-def]
         dz = (scaled - normed * projection[:, None] - offset[:, None]) * scale[:, None]
         tl.store(dx + at, dz.to(dx.dtype.element_ty), mask=inside)
         if DROP:
-            kept = tl.rand(tl.load(seed), at.to(tl.uint32), n_rounds=7) >= p
-            dropped = tl.where(kept, dz / (1 - p), 0.0)
+            keep = tl.rand(tl.load(seed), at.to(tl.uint32), n_rounds=7) >= p
+            dropped = tl.where(keep, dz / (1 - p), 0.0)
             tl.store(dy + at, dropped.to(dy.dtype.element_ty), mask=inside)
         gamma_sum += tl.sum(g * normed, axis=0)
         beta_sum += tl.sum(g, axis=0)
@@ -123,9 +123,9 @@ def _dropout_backward(  # type: ignore[no-untyped-def]
     gradient, out, seed, count, p, BLOCK: tl.constexpr
 ):
     at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    kept = tl.rand(tl.load(seed), at.to(tl.uint32), n_rounds=7) >= p
+    keep = tl.rand(tl.load(seed), at.to(tl.uint32), n_rounds=7) >= p
     g = tl.load(gradient + at, mask=at < count, other=0.0).to(tl.float32)
-    tl.store(out + at, tl.where(kept, g / (1 - p), 0.0).to(out.dtype.element_ty), mask=at < count)
+    tl.store(out + at, tl.where(keep, g / (1 - p), 0.0).to(out.dtype.element_ty), mask=at < count)
 
 
 class _TritonResidualNorm(torch.autograd.Function):

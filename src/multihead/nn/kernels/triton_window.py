@@ -113,8 +113,8 @@ def _window_forward(  # type: ignore[no-untyped-def]
     mixed = mixed / tl.where(some, total, 1.0)[:, None]
     at_out, real = _tile(out, x, start, N, d_v, BLOCK_N, BLOCK_V)
     tl.store(at_out, mixed.to(out.dtype.element_ty), mask=real)
-    found = tl.where(some, top + tl.log(tl.where(some, total, 1.0)), float("-inf"))
-    tl.store(lse + x * N + i, found, mask=i < N)
+    log_sum = tl.where(some, top + tl.log(tl.where(some, total, 1.0)), float("-inf"))
+    tl.store(lse + x * N + i, log_sum, mask=i < N)
 
 
 @triton.jit(do_not_specialize=VARYING)  # type: ignore[untyped-decorator]
@@ -155,7 +155,7 @@ def _window_backward_queries(  # type: ignore[no-untyped-def]
     row = tl.load(lse + x * N + i, mask=i < N, other=0.0)
     row = tl.where(row == float("-inf"), 0.0, row)
     offset = tl.load(delta + x * N + i, mask=i < N, other=0.0)
-    found = tl.zeros((BLOCK_N, BLOCK_D), tl.float32)
+    dq_tile = tl.zeros((BLOCK_N, BLOCK_D), tl.float32)
     first = tl.maximum(start - before, 0) // BLOCK_N * BLOCK_N
     for at in range(first, tl.minimum(start + BLOCK_N + after, N), BLOCK_N):
         j = at + tl.arange(0, BLOCK_N)
@@ -172,9 +172,9 @@ def _window_backward_queries(  # type: ignore[no-untyped-def]
         if DROP:
             dp *= _keep(seed, x, i[:, None], j[None, :], N, before, after, p)
         ds = weights * (dp - offset[:, None]) * scale
-        found += tl.dot(ds.to(keys.dtype), keys, input_precision="ieee")
+        dq_tile += tl.dot(ds.to(keys.dtype), keys, input_precision="ieee")
     at_found, _ = _tile(dq, x, start, N, d_k, BLOCK_N, BLOCK_D)
-    tl.store(at_found, found.to(dq.dtype.element_ty), mask=inside)
+    tl.store(at_found, dq_tile.to(dq.dtype.element_ty), mask=inside)
 
 
 @triton.jit(do_not_specialize=VARYING)  # type: ignore[untyped-decorator]
@@ -234,9 +234,9 @@ def _window_backward_keys(  # type: ignore[no-untyped-def]
         dp = tl.dot(gradient, tl.trans(values), input_precision="ieee")
         dropped = weights
         if DROP:
-            kept = _keep(seed, x, i[:, None], j[None, :], N, before, after, p)
-            dropped = weights * kept
-            dp *= kept
+            keep = _keep(seed, x, i[:, None], j[None, :], N, before, after, p)
+            dropped = weights * keep
+            dp *= keep
         of_values += tl.dot(tl.trans(dropped.to(gradient.dtype)), gradient, input_precision="ieee")
         ds = (weights * (dp - offset[:, None]) * scale).to(queries.dtype)
         of_keys += tl.dot(tl.trans(ds), queries, input_precision="ieee")
@@ -350,12 +350,12 @@ def prove(device: torch.device) -> None:
     """Compare an example with the equation; see ``multihead.system.gpu``."""
     q, k, v = (torch.randn(6, 197, 24, device=device, requires_grad=True) for _ in range(3))
     allowed = torch.arange(197, device=device) < torch.tensor([[[197]], [[101]]], device=device)
-    found = attend(q, k, v, 70, 9, allowed=allowed)
+    actual = attend(q, k, v, 70, 9, allowed=allowed)
     step = torch.arange(197, device=device) - torch.arange(197, device=device)[:, None]
     seen = ((step >= -70) & (step <= 9)) & allowed.repeat_interleave(3, 0)
     s = (q @ k.mT * 24**-0.5).masked_fill(~seen, torch.finfo(q.dtype).min)
-    wanted = s.softmax(-1).masked_fill(~seen, 0.0) @ v
-    assert_close(found, wanted, atol=1e-3, rtol=1e-3)
-    gradient = torch.randn_like(wanted)
-    grads = [torch.autograd.grad(out, [q, k, v], gradient) for out in (found, wanted)]
+    expected = s.softmax(-1).masked_fill(~seen, 0.0) @ v
+    assert_close(actual, expected, atol=1e-3, rtol=1e-3)
+    gradient = torch.randn_like(expected)
+    grads = [torch.autograd.grad(out, [q, k, v], gradient) for out in (actual, expected)]
     assert_close(*grads, atol=1e-3, rtol=1e-3)

@@ -18,7 +18,7 @@ from multihead.nn.parts.uncompiled import exclude_from_compilation
 from multihead.system.gpu import kernel
 
 BLOCK = 64
-"""Fewest queries of a block; more where the window is wide, up to ``WIDEST``."""
+"""Fewest queries of a block; more if the window is wide, up to ``WIDEST``."""
 WIDEST = 256
 SMALLEST = -80.0
 """exp(-80) is 2e-35, a weight without effect beside the largest, 1."""
@@ -68,8 +68,8 @@ class _Window(torch.autograd.Function):
                 total = p.sum(-1, keepdim=True).masked_fill_(top == -math.inf, math.inf)
                 lse[:, block.rows] = torch.where(total < math.inf, total.log() + top, math.inf)[..., 0]
                 p.div_(total)
-                kept = block.keep()
-                block.write_output(out, p if kept is None else p.mul_(kept))
+                factors = block.keep()
+                block.write_output(out, p if factors is None else p.mul_(factors))
         ctx.save_for_backward(q, k, v, extra_k, extra_v, allowed, extra_allowed, out, lse)
         return out
 
@@ -86,16 +86,16 @@ class _Window(torch.autograd.Function):
             for block in _Blocks(ctx, q, k, v, extra_k, extra_v, allowed, extra_allowed):
                 p = exponentials(block.scores().sub_(lse[:, block.rows, None]))
                 g = gradient[:, block.rows]
-                kept = block.keep()
-                block.add_values(dv, extra[1], p if kept is None else p * kept, g)
+                factors = block.keep()
+                block.add_values(dv, extra[1], p if factors is None else p * factors, g)
                 ds = block.against_values(g)
-                if kept is not None:
-                    ds.mul_(kept)
+                if factors is not None:
+                    ds.mul_(factors)
                 ds.sub_(delta[:, block.rows]).mul_(p).mul_(block.scale)
                 block.write_queries(dq, ds)
                 block.add_keys(dk, extra[0], ds)
-        found = [None if x is None else x.to(q.dtype) for x in (dk, dv, *extra)]
-        return dq, *found, None, None, None
+        gradients = [None if x is None else x.to(q.dtype) for x in (dk, dv, *extra)]
+        return dq, *gradients, None, None, None
 
 
 def exponentials(differences: Tensor) -> Tensor:
@@ -132,9 +132,11 @@ class _Blocks:
             self.generator = torch.Generator(q.device).manual_seed(ctx.seed)
         self.size = self.layout.block()
         reach = torch.arange(self.size + self.layout.before + self.layout.after, device=q.device)
-        own = torch.arange(self.size, device=q.device)[:, None] + self.layout.before
+        diagonal = torch.arange(self.size, device=q.device)[:, None] + self.layout.before
         # Of a whole block: row i sees columns i to i + before + after of its slice.
-        self.outside = ((reach < own - self.layout.before) | (reach > own + self.layout.after))[None]
+        self.outside = ((reach < diagonal - self.layout.before) | (reach > diagonal + self.layout.after))[
+            None
+        ]
 
     def __iter__(self) -> Any:
         for start in range(0, self.q.shape[1], self.size):
@@ -201,10 +203,10 @@ class _Block:
 
     def write_queries(self, dq: Tensor, ds: Tensor) -> None:
         ds = ds.to(self.of.k.dtype)
-        found = ds[..., : self.width] @ self.of.k[:, self.keys]
+        gradient = ds[..., : self.width] @ self.of.k[:, self.keys]
         if self.of.extra_k is not None:
-            found.baddbmm_(ds[..., self.width :], self.of.extra_k)
-        dq[:, self.rows] = found
+            gradient.baddbmm_(ds[..., self.width :], self.of.extra_k)
+        dq[:, self.rows] = gradient
 
     def add_keys(self, dk: Tensor, extra: Tensor | None, ds: Tensor) -> None:
         self._add(dk, extra, ds, self.of.q[:, self.rows])

@@ -63,7 +63,7 @@ class AttentiveDecoder(nn.Module):
         Args:
             embedded_Rd: E y of R hypotheses, the same number for each of N sentences, ordered by sentence.
             state: from ``begin`` or the previous call.
-            memory: of the N sentences.
+            memory: the memory of the N sentences.
         """
         size = self.layers.state_size
         before, fed = state[:size], state[size:]

@@ -81,8 +81,8 @@ def _causal(q_BHNd: Tensor, k_BHNd: Tensor, v_BHNd: Tensor) -> Tensor:
     q, k, v = (_chunks(F.pad(x, (0, 0, 0, -N % chunk)), chunk) for x in (q_BHNd, k_BHNd, v_BHNd))
     state = k.mT @ v
     earlier = state.cumsum(2) - state
-    own = (q @ k.mT).tril() @ v
-    sums: Tensor = (q @ earlier + own).flatten(2, 3)[:, :, :N]
+    within = (q @ k.mT).tril() @ v
+    sums: Tensor = (q @ earlier + within).flatten(2, 3)[:, :, :N]
     return sums
 
 

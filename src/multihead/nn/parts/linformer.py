@@ -68,7 +68,7 @@ class LinformerAttention(nn.Module):
 
     Args:
         keys: E.
-        values: F; the same module where they are shared.
+        values: F; the same module if they are shared.
         dropout: probability of dropping a weight.
     """
 

@@ -25,9 +25,9 @@ def match(costs_BQM: Tensor, objects_BM: Tensor) -> Tensor:
     present = objects_BM.cpu().numpy()
     if present.sum(axis=1).max(initial=0) > costs.shape[1]:
         raise ValueError(f"{present.sum(axis=1).max()} objects, but only {costs.shape[1]} predictions")
-    found = np.zeros(present.shape, dtype=np.int64)
+    matched = np.zeros(present.shape, dtype=np.int64)
     for row, (cost, there) in enumerate(zip(costs, present, strict=True)):
         columns = np.flatnonzero(there)
-        queries, chosen = linear_sum_assignment(cost[:, columns])
-        found[row, columns[chosen]] = queries
-    return torch.from_numpy(found).to(costs_BQM.device)
+        queries, columns_chosen = linear_sum_assignment(cost[:, columns])
+        matched[row, columns[columns_chosen]] = queries
+    return torch.from_numpy(matched).to(costs_BQM.device)

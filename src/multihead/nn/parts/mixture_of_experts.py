@@ -61,7 +61,7 @@ def top(p_NE: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def balance_loss(p_NE: Tensor, chosen_Nk: Tensor) -> tuple[Tensor, Tensor]:
-    """E sum_i f_i P_i (Fedus et al. 2022, eq. 4 to 6): 1 where all experts are used alike, E where one is.
+    """E sum_i f_i P_i (Fedus et al. 2022, eq. 4 to 6): 1 if all experts are used alike, E if only one is.
 
     Args:
         p_NE: the router's probabilities, whose mean over the tokens is P.
@@ -81,10 +81,10 @@ def balances(model: nn.Module) -> Tensor:
     Raises:
         ValueError: the model has no mixture, or has not been called.
     """
-    found = [part.balance for part in model.modules() if isinstance(part, MixtureOfExperts)]
-    if not found or any(one is None for one in found):
+    losses = [part.balance for part in model.modules() if isinstance(part, MixtureOfExperts)]
+    if not losses or any(loss is None for loss in losses):
         raise ValueError("no mixture of experts, or no forward pass before")
-    return torch.stack([one for one in found if one is not None]).mean()
+    return torch.stack([loss for loss in losses if loss is not None]).mean()
 
 
 # Not compiled: how many tokens an expert gets changes from batch to batch.

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from multihead.nn.parts.positioned_attention import sinusoids_2d
 
 EDGE = 1e-4
-"""Distance that fractions keep from 0 and 1 where their logits are taken."""
+"""Clamp fractions to [EDGE, 1 - EDGE] before the logit."""
 SIZE = 0.3
 """Height and width of boxes before training, as fractions of the picture."""
 

@@ -70,8 +70,8 @@ class LSHAttention(nn.Module):
         halves = [factor // 2 for factor in self.factors]
         for half, part in zip(halves, torch.split(turned, halves, -1), strict=True):
             most, least = part.max(-1), part.min(-1)
-            own = torch.where(most.values >= -least.values, most.indices, least.indices + half)
-            bucket = 2 * half * bucket + own
+            digit = torch.where(most.values >= -least.values, most.indices, least.indices + half)
+            bucket = 2 * half * bucket + digit
         return bucket
 
     def weights(self, q: Tensor, k: Tensor, allowed: Tensor | None = None) -> Tensor:
@@ -85,8 +85,8 @@ class LSHAttention(nn.Module):
             same = same & allowed
         scores = (q @ F.normalize(k, dim=-1).mT) * q.shape[-1] ** -0.5
         scores = scores.masked_fill(place == place[K - Q :, None], ITSELF)
-        found: Tensor = scores.masked_fill(~same, torch.finfo(scores.dtype).min).softmax(-1)
-        return found
+        weights: Tensor = scores.masked_fill(~same, torch.finfo(scores.dtype).min).softmax(-1)
+        return weights
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None) -> Tensor:
         """Attend; (B, H, Q, d_v).
@@ -128,7 +128,7 @@ def _hashed_attention(
     extra = -N % chunk
     q, keys, v = (F.pad(x, (0, 0, 0, extra)) for x in (q, keys, v))
     buckets, real_BHN = F.pad(buckets, (0, extra), value=nowhere), F.pad(real_BHN, (0, extra))
-    turns = [buckets.roll(-one, 0) for one in range(rounds)]
+    turns = [buckets.roll(-shift, 0) for shift in range(rounds)]
     outs, sums = zip(*(_round(q, keys, v, turn, real_BHN, chunk, causal, p) for turn in turns), strict=True)
     shares = torch.stack(sums).softmax(0)[..., None]
     out: Tensor = (shares * torch.stack(outs)).sum(0)
@@ -160,7 +160,7 @@ def _round(
         return picked(x, order)
 
     of = Round(
-        buckets=torch.stack([in_order(each) for each in buckets]),
+        buckets=torch.stack([in_order(bucket) for bucket in buckets]),
         places=order.flatten(0, 1).to(torch.int32),
         real=in_order(real),
         chunk=chunk,

@@ -42,6 +42,6 @@ class PatchDropout(nn.Module):
         if not self.training or not self.p:
             return x_BPd
         B, P, d = x_BPd.shape
-        kept = max(1, round(P * (1 - self.p)))
-        chosen_BK = torch.rand(B, P, device=x_BPd.device).argsort(dim=1)[:, :kept].sort(dim=1).values
+        count = max(1, round(P * (1 - self.p)))
+        chosen_BK = torch.rand(B, P, device=x_BPd.device).argsort(dim=1)[:, :count].sort(dim=1).values
         return x_BPd.gather(1, chosen_BK[:, :, None].expand(-1, -1, d))

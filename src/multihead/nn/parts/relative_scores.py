@@ -24,7 +24,7 @@ def offsets(queries: int, keys: int, device: torch.device | None = None) -> Tens
 def slopes(num_heads: int) -> Tensor:
     """The slope of each head, 2^(-8/h), 2^(-16/h), ... (Press et al. 2022, sec. 3), (H,).
 
-    For a number of heads that is no power of 2, as in the authors' code (github.com/ofirpress/attention_with_
+    If the number of heads is not a power of 2, as in the authors' code (github.com/ofirpress/attention_with_
     linear_biases): those of the next smaller power, then every other one of the next greater power.
     """
     power = 1 << (num_heads.bit_length() - 1)

@@ -147,20 +147,20 @@ class _Reversible(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         first, second = ctx.saved_tensors
         of_first, of_second = gradients
-        found: dict[int, Tensor] = {}
+        of_parameters: dict[int, Tensor] = {}
 
         def reverse(module_call: Callable[[Tensor], Tensor], x: Tensor, g: Tensor, state: Any) -> Any:
             """Return what the call gave, and the gradient at its input; parameters' gradients are added."""
             with torch.enable_grad(), ctx.same.restore(), _at(state, x):
-                read = x.detach().requires_grad_()
-                out = module_call(read)
-            wanted = [p for p in ctx.parameters if p.requires_grad]
-            given = torch.autograd.grad(out, [read, *wanted], g, allow_unused=True)
-            for parameter, gradient in zip(wanted, given[1:], strict=True):
+                inputs = x.detach().requires_grad_()
+                out = module_call(inputs)
+            trainable = [p for p in ctx.parameters if p.requires_grad]
+            gradients_of_module = torch.autograd.grad(out, [inputs, *trainable], g, allow_unused=True)
+            for parameter, gradient in zip(trainable, gradients_of_module[1:], strict=True):
                 if gradient is not None:
-                    before = found.get(id(parameter))
-                    found[id(parameter)] = gradient if before is None else before + gradient
-            return out.detach(), given[0]
+                    before = of_parameters.get(id(parameter))
+                    of_parameters[id(parameter)] = gradient if before is None else before + gradient
+            return out.detach(), gradients_of_module[0]
 
         for layer in reversed(ctx.layers):
             state = ctx.states.pop()
@@ -170,7 +170,7 @@ class _Reversible(torch.autograd.Function):
             attend = partial(layer.attend, allowed=ctx.allowed)
             added, gradient = reverse(attend, second, of_first, state)
             first, of_second = first - added, of_second + gradient
-        return None, None, of_first, of_second, *(found.get(id(p)) for p in ctx.parameters)
+        return None, None, of_first, of_second, *(of_parameters.get(id(p)) for p in ctx.parameters)
 
 
 class _Conditions:

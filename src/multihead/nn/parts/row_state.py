@@ -27,8 +27,8 @@ class RowState:
 
     def keep(self, sentences: Tensor) -> "RowState":
         """See ``search.State``."""
-        each = len(self.own[0]) // self.sentences
-        rows = (sentences[:, None] * each + torch.arange(each, device=sentences.device)).flatten()
+        width = len(self.own[0]) // self.sentences
+        rows = (sentences[:, None] * width + torch.arange(width, device=sentences.device)).flatten()
         source = tuple(part.index_select(0, sentences) for part in self.source)
         return RowState(len(sentences), source, self.select(rows).own)
 
@@ -51,9 +51,9 @@ def read_prefixes(advance: Advance, state: RowState, prefixes: Sequence[Sequence
         tokens = [prefix[position] if more else 0 for prefix, more in zip(prefixes, reads, strict=True)]
         after = advance(torch.tensor(tokens, device=device), state)
         reads_B = torch.tensor(reads, device=device)
-        own = tuple(
+        arrays = tuple(
             torch.where(reads_B.view(-1, *[1] * (new.dim() - 1)), new, old)
             for new, old in zip(after.own, state.own, strict=True)
         )
-        state = replace(state, own=own)
+        state = replace(state, own=arrays)
     return state

@@ -73,19 +73,19 @@ def set_loss(
     with torch.no_grad():
         matched = match(pair_costs(logits, predicted, boxes, classes, costs), present)
     rows, columns = present.nonzero(as_tuple=True)
-    queries, wanted = matched[rows, columns], classes[rows, columns]
-    own, true = predicted[rows, queries], boxes[rows, columns]
-    iou, giou = overlaps(edges(own), edges(true))
+    queries, true_classes = matched[rows, columns], classes[rows, columns]
+    predictions, true = predicted[rows, queries], boxes[rows, columns]
+    iou, giou = overlaps(edges(predictions), edges(true))
     share = iou.detach() if iou_targets else torch.ones_like(iou)
     targets = torch.zeros_like(logits)
     targets[..., -1] = 1
     targets[rows, queries, -1] = 1 - share
-    targets[rows, queries, wanted] = share
+    targets[rows, queries, true_classes] = share
     weights = logits.new_full((L * B, Q), no_object)
     weights[rows, queries] = 1
     class_loss = -(weights * (targets * logits.log_softmax(-1)).sum(-1)).sum()
-    right = (logits[rows, queries].argmax(-1) == wanted) & (iou >= 0.5) & (rows >= (L - 1) * B)
-    return SetLoss(class_loss, (own - true).abs().sum(), (1 - giou).sum(), right.sum())
+    right = (logits[rows, queries].argmax(-1) == true_classes) & (iou >= 0.5) & (rows >= (L - 1) * B)
+    return SetLoss(class_loss, (predictions - true).abs().sum(), (1 - giou).sum(), right.sum())
 
 
 def _wide(x: Tensor) -> Tensor:

@@ -113,7 +113,7 @@ def _repeat(x_BHGd: Tensor, D: int) -> Tensor:
 
 
 def _extra_mask(real_BG: Tensor, places: Tensor, N: int, D: int, window: WindowSpec) -> Tensor:
-    """The mask of the global keys, (B or 1, D, length, G), or (B or 1, 1, 1, G) where order is no matter."""
+    """The mask of the global keys, (B or 1, D, length, G), or (B or 1, 1, 1, G) if order does not matter."""
     if not window.causal:
         return real_BG[:, None, None]
     length = -(-N // D)

@@ -70,7 +70,7 @@ class OptimisationSettings(Settings):
     """Device: cuda, mps or cpu; auto: the first of these that is available."""
     precision: Literal["auto", "fp32", "bf16", "int8"] = "auto"
     """Number format of matrix products. int8: 8-bit integers with scales, on a CPU with the native kernels.
-    auto: int8 where it is faster, else bf16 where the hardware supports it, else fp32. Trained weights can be
+    auto: int8 if it is faster, else bf16 if the hardware supports it, else fp32. Trained weights can be
     used in any format."""
     gradient_grain: float = Field(2**-8, ge=0, lt=1)
     """Stochastic rounding of the gradient at the logits: smaller entries become 0 or this value, without

@@ -143,19 +143,19 @@ class TokenizerSettings(Settings):
     def target(self) -> "TokenizerSettings":
         """The settings of the target's tokenizer."""
         size = self.target_vocab_size or self.vocab_size
-        own = {"kind": self.kinds[1], "target_kind": "same", "vocab_size": size, "target_vocab_size": 0}
-        own |= {"apostrophe": ""}  # outputs keep what the corpus writes
-        return self.model_copy(update=own)
+        changes = {"kind": self.kinds[1], "target_kind": "same", "vocab_size": size, "target_vocab_size": 0}
+        changes |= {"apostrophe": ""}  # outputs keep what the corpus writes
+        return self.model_copy(update=changes)
 
     @model_validator(mode="after")
     def _one_kind_if_joint(self) -> "TokenizerSettings":
-        for key, own, both in (
+        for key, value, both in (
             ("target_kind", self.kinds[1], self.kind),
             ("target_vocab_size", self.target_vocab_size or self.vocab_size, self.vocab_size),
         ):
-            if self.joint and own != both:
+            if self.joint and value != both:
                 raise ValueError(
-                    f"{key} = {own!r}, but one joint vocabulary serves both sides: set joint to false"
+                    f"{key} = {value!r}, but one joint vocabulary serves both sides: set joint to false"
                 )
         return self
 
