@@ -238,7 +238,9 @@ def test_the_attention_is_that_of_the_engine_with_pytorch(trained: Path) -> None
     alone, full = NativeTranslator.load(trained, "fp32"), Translator.load(trained, precision="fp32")
     sources = alone.source_tokenizer.encode_batch([LINES[0], LINES[4]])
     targets = alone.target_tokenizer.encode_batch(["one two", "four three three"])
-    for one, other in zip(alone.attended(sources, targets), full.attended(sources, targets), strict=True):
+    for one, other in zip(
+        alone.attend_source(sources, targets), full.attend_source(sources, targets), strict=True
+    ):
         for index in range(2):
             np.testing.assert_allclose(one.sentence(index), other.sentence(index), atol=1e-4)
     assert not alone._full

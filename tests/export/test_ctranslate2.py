@@ -74,7 +74,7 @@ def as_source(batch: list[list[int]]) -> Source:
     return Source(torch.tensor(ids), torch.tensor([len(one) + 1 for one in batch]))
 
 
-def searched(translator: Any, batch: list[list[int]], **settings: Any) -> list[Any]:
+def search_lines(translator: Any, batch: list[list[int]], **settings: Any) -> list[Any]:
     named = [[NAMES[number] for number in one] for one in batch]
     found: list[Any] = translator.translate_batch(
         named,
@@ -107,7 +107,7 @@ VARIANTS: dict[str, dict[str, object]] = {
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_greedy_outputs_and_scores_are_the_same_token_by_token(variant: str, tmp_path: Path) -> None:
     ours, batch = model(**VARIANTS[variant]), sources(17)
-    found = searched(theirs(ours, tmp_path), batch, beam_size=1)
+    found = search_lines(theirs(ours, tmp_path), batch, beam_size=1)
     begun = [[BEGIN]] * len(batch)
     hypotheses = greedy(ours, as_source(batch), begun, eos_id=END, alpha=0, limits=LIMITS)
     assert len({h.tokens for (h,) in hypotheses}) > 4
@@ -118,7 +118,7 @@ def test_greedy_outputs_and_scores_are_the_same_token_by_token(variant: str, tmp
 def test_a_beam_without_length_penalty_finds_the_same(norm: str, tmp_path: Path) -> None:
     ours, batch = model(norm=norm), sources(23)
     # CTranslate2 stops after beam_size * patience finished hypotheses; with patience 5, hardly before us.
-    found = searched(theirs(ours, tmp_path), batch, beam_size=5, patience=5)
+    found = search_lines(theirs(ours, tmp_path), batch, beam_size=5, patience=5)
     begun = [[BEGIN]] * len(batch)
     hypotheses = beam(ours, as_source(batch), begun, eos_id=END, alpha=0, limits=LIMITS)
     same(hypotheses, found)

@@ -71,6 +71,6 @@ def test_a_model_without_attention_over_the_source_keeps_unknown_tokens(english:
 
     german = train(GERMAN, TokenizerSettings(vocab_size=300))
     model = Blind(german.vocab_size, english.vocab_size)
-    attended = Translator([model], german, english, device=torch.device("cpu")).attended
+    attended = Translator([model], german, english, device=torch.device("cpu")).attend_source
     assert replacement_words(attended, [("ein Hund", [english.unk_id])], german, english) == [[]]
     assert english.decode([english.unk_id], []) == "<unk>"

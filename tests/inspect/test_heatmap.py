@@ -9,11 +9,11 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
-from multihead.inspect.heatmap import heatmap
 
 from multihead.errors import UserError
 from multihead.inspect import figures, fonts
 from multihead.inspect.figures import visible
+from multihead.inspect.heatmap import heatmap
 from multihead.inspect.maps import Alignment, TokenLabel
 from multihead.inspect.maps.alignment import CAUTION
 

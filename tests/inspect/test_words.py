@@ -13,7 +13,7 @@ import pytest
 from multihead.inspect import korean
 from multihead.inspect.page import kinds
 from multihead.inspect.report.markup import tag
-from multihead.inspect.report.words import known, say
+from multihead.inspect.report.words import say, translate_known
 from multihead.inspect.text_inspection import BEYOND_LIMIT
 from multihead.recipe import tasks
 from multihead.run.environment import environment
@@ -152,12 +152,12 @@ def test_a_text_of_a_report_carries_both_languages_into_the_page() -> None:
     )
     assert tag("p", say("source"), ": ", "x") == '<p><span data-ko="원문">source</span>: x</p>'
     assert say("{}, {}; update {} of {}", "a", "b", 3, 4).korean == "a, b; 갱신 4번 가운데 3번"
-    assert known("loss") == "loss"
-    assert known("no such text") == "no such text"
+    assert translate_known("loss") == "loss"
+    assert translate_known("no such text") == "no such text"
 
 
 def test_a_value_may_itself_be_in_both_languages() -> None:
-    assert say("{} per second", known("tokens")).korean == "초당 토큰"
+    assert say("{} per second", translate_known("tokens")).korean == "초당 토큰"
     assert (say("source") + ", 7").korean == "원문, 7"
 
 

@@ -35,7 +35,7 @@ def classifier(registers: int = 0, **given: Any) -> vit.VisionTransformer:
     }  # fmt: skip
     torch.manual_seed(7)
     made = vit.Settings.model_validate({**settings, **given})
-    return _varied(vit.VisionTransformer(made, vit.published(made, registers)))
+    return _varied(vit.VisionTransformer(made, vit.paper_parts(made, registers)))
 
 
 Model = TypeVar("Model", bound=nn.Module)

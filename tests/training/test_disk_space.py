@@ -29,7 +29,7 @@ def test_a_training_takes_what_was_asked_for_and_no_less_than_half(
 
     training.observer.on_step = watch  # type: ignore[method-assign]
     fit(training)
-    needed = space.needed(model, training.settings)
+    needed = space.bytes_needed(model, training.settings)
     assert 0.5 * needed < max(most, space.bytes_taken(tmp_path)) <= needed
 
 
@@ -38,14 +38,14 @@ def test_too_little_room_is_an_error_with_both_sizes(tmp_path: Path, monkeypatch
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**9, 0, 50_000_000))
     with pytest.raises(UserError) as caught:
         space.check(tmp_path / "run", model, settings)
-    needed = space.megabytes(space.needed(model, settings))
+    needed = space.megabytes(space.bytes_needed(model, settings))
     assert caught.value.fact == f"the checkpoints take up to {needed}, but 50 MB are free"
     assert caught.value.place == str(tmp_path / "run")
 
 
 def test_what_a_resumed_run_holds_already_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model, settings = small_transformer(), TrainingSettings()
-    free = space.needed(model, settings) - 1000
+    free = space.bytes_needed(model, settings) - 1000
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**9, 0, free))
     with pytest.raises(UserError):
         space.check(tmp_path, model, settings)

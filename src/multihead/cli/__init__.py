@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _print_error(error)
         return error.code
     except (MemoryError, RuntimeError) as error:
-        fact = _exhausted(error)
+        fact = _exhaustion(error)
         if debug or not fact:
             raise
         _print_error(UserError(fact, remedy="Reduce the input; --debug shows the traceback."))
@@ -133,7 +133,7 @@ def _with_files_named(given: list[str]) -> list[str]:
     return rest
 
 
-def _exhausted(error: MemoryError | RuntimeError) -> str:
+def _exhaustion(error: MemoryError | RuntimeError) -> str:
     """Return the fact of an error about memory or recursion depth; "" for any other error."""
     if isinstance(error, RecursionError):
         return "the input is too deeply nested"

@@ -91,7 +91,9 @@ class Help:
             if positional or heading != "options:":
                 yield Text()
             yield Text(f"{group[0].option.group}:" if group[0].option.group else heading, style="bold")
-            yield from _table([(_left(option), _about(option, brief=brief)) for option in group], width)
+            yield from _table(
+                [(_left_column(option), _about(option, brief=brief)) for option in group], width
+            )
             heading = ""
         yield from self._common(width) if brief else self._sections(width)
         yield Text()
@@ -178,7 +180,7 @@ def _groups(options: Sequence[Argument]) -> Iterator[list[Argument]]:
         yield group
 
 
-def _left(argument: Argument) -> str:
+def _left_column(argument: Argument) -> str:
     return f"{', '.join(argument.spellings)} {argument.metavar}".rstrip()
 
 

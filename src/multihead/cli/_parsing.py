@@ -142,7 +142,7 @@ def parse(kind: type[T], words: Sequence[str], command: str, *, keys: Callable[[
             break
         if not _is_option(word, by_spelling):
             free.append(word)
-        elif (argument := by_spelling.get(_dashed(name))) is None:
+        elif (argument := by_spelling.get(_with_dashes(name))) is None:
             raise _unknown(name, [*by_spelling, *keys()], command)
         elif argument.type is bool:
             if equals:
@@ -175,7 +175,7 @@ def closest(typed: str, spellings: Sequence[str]) -> str | None:
     """
     forms: dict[str, str] = {}
     for spelling in spellings:
-        bare = _dashed(spelling).lstrip("-")
+        bare = _with_dashes(spelling).lstrip("-")
         forms.setdefault(bare, spelling)
         forms.setdefault(bare.rpartition(".")[2], spelling)
     near = closest_word(typed.lstrip("-").replace("_", "-"), forms, cutoff=0.7)
@@ -197,7 +197,7 @@ def _is_number(word: str) -> bool:
     return True
 
 
-def _dashed(name: str) -> str:
+def _with_dashes(name: str) -> str:
     return name.replace("_", "-") if name.startswith("--") else name
 
 

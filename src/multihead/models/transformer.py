@@ -198,7 +198,7 @@ class Transformer(nn.Module):
         def self_attention(causal: bool = False) -> MultiHeadAttention:
             rotary = RotaryPositions(s.head_width) if s.positions == "rotary" else None
             score = SCORES_BY_POSITION.get(s.positions, _score)(s)
-            return attention(_windowed(score, s, causal) if s.window else score, rotary)
+            return attention(_with_window(score, s, causal) if s.window else score, rotary)
 
         def feed_forward() -> FeedForward:
             if s.activation in GATES:
@@ -349,7 +349,7 @@ def _score(s: Settings) -> nn.Module:
     return DotScore() if s.score == "dot" else AdditiveScore(s.head_width)
 
 
-def _windowed(score: nn.Module, s: Settings, causal: bool) -> nn.Module:
+def _with_window(score: nn.Module, s: Settings, causal: bool) -> nn.Module:
     reach = s.window // 2
     if s.score == "scaled_dot":
         return WindowAttention(reach, 0 if causal else reach, dropout=s.attention_dropout)

@@ -95,7 +95,7 @@ class Parts:
     registers: int = 0
 
 
-def published(s: Settings, registers: int = 0) -> Parts:
+def paper_parts(s: Settings, registers: int = 0) -> Parts:
     """The parts of the paper: patches by a projection or by convolutions, a class token or the mean patch."""
     class_token = s.pooling == "class"
 
@@ -137,7 +137,7 @@ class VisionTransformer(nn.Module):
         s = self.settings = settings
         if parts is None:
             assert isinstance(s, Settings)
-            parts = published(s)
+            parts = paper_parts(s)
         score = parts.score
         self.capturable = parts.capturable  # see ``training.cuda_graphs``
         self.encoder = (ReversibleStack if parts.reversible else TransformerEncoder)(

@@ -3,7 +3,7 @@
 from pydantic import PositiveInt
 
 from multihead.models import vit
-from multihead.models.vit import VisionTransformer, published
+from multihead.models.vit import VisionTransformer, paper_parts
 
 TASK = "pictures"
 
@@ -19,7 +19,7 @@ class ViTWithRegisters(VisionTransformer):
     """Maps pictures to logits: class token, registers, patches, encoder, linear classifier (figure 6)."""
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__(settings, published(settings, settings.registers))
+        super().__init__(settings, paper_parts(settings, settings.registers))
 
 
 Model = ViTWithRegisters

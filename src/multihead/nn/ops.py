@@ -26,7 +26,7 @@ Layer = tuple[Tensor, Tensor | None]
 """A linear layer's weight (e, d) and bias (e,)."""
 
 
-def accelerated(x: Tensor) -> bool:
+def has_kernels(x: Tensor) -> bool:
     """Return whether x's device has kernels: native ones on a CPU, Triton's or PyTorch's on a GPU."""
     return native.ON or x.device.type != "cpu"
 
@@ -51,7 +51,7 @@ def attention(
         allowed: True = may attend, broadcastable to (B, H, Q, K); None: everything.
         dropout: probability of dropping a weight.
     """
-    fused = _fused_attention(q_BHQd, k_BHKd, v_BHKd, allowed, dropout) if accelerated(q_BHQd) else None
+    fused = _fused_attention(q_BHQd, k_BHKd, v_BHKd, allowed, dropout) if has_kernels(q_BHQd) else None
     if fused is not None:
         return fused
     # Scaling the queries costs d_k multiplications per query; scaling the scores would cost K.
@@ -111,14 +111,14 @@ _dropout = dropout  # for functions with an argument of that name
 
 def layer_norm(x: Tensor, norm: nn.LayerNorm) -> Tensor:
     """gamma (x - mean) / sqrt(variance + epsilon) + beta over the last axis (Ba et al. 2016, eq. 4)."""
-    if accelerated(x) and (out := residual.layer_norm(x, norm)) is not None:
+    if has_kernels(x) and (out := residual.layer_norm(x, norm)) is not None:
         return out
     return F.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
 
 
 def residual_norm(x: Tensor, y: Tensor, norm: nn.Module, p: float) -> Tensor:
     """Norm(x + Dropout(y)); x and y of one shape, the norm over the last axis."""
-    if accelerated(x) and (out := residual.residual_norm(x, y, norm, p)) is not None:
+    if has_kernels(x) and (out := residual.residual_norm(x, y, norm, p)) is not None:
         return out
     normed: Tensor = norm(x + dropout(y, p))
     return normed
@@ -126,7 +126,7 @@ def residual_norm(x: Tensor, y: Tensor, norm: nn.Module, p: float) -> Tensor:
 
 def residual_sum(x: Tensor, y: Tensor, p: float) -> Tensor:
     """x + Dropout(y); x and y of one shape."""
-    if accelerated(x) and (out := residual.residual_sum(x, y, p)) is not None:
+    if has_kernels(x) and (out := residual.residual_sum(x, y, p)) is not None:
         return out
     return x + dropout(y, p)
 

@@ -39,7 +39,7 @@ class PostNorm(nn.Module):
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         """Same shape as x."""
         plain = as_published(self.norm, LayerNorm) and as_published(self.dropout, Dropout)
-        if plain and ops.accelerated(x):
+        if plain and ops.has_kernels(x):
             x, branch = fan_out(x)
             return ops.residual_norm(x, sublayer(branch), self.norm, self.dropout.active_p)
         out: Tensor = self.norm(x + self.dropout(sublayer(x)))
@@ -67,7 +67,7 @@ class PreNorm(nn.Module):
 
     def forward(self, x: Tensor, sublayer: Sublayer) -> Tensor:
         """Same shape as x."""
-        if as_published(self.dropout, Dropout) and ops.accelerated(x):
+        if as_published(self.dropout, Dropout) and ops.has_kernels(x):
             x, branch = fan_out(x)
             return ops.residual_sum(x, sublayer(self.norm(branch)), self.dropout.active_p)
         out: Tensor = x + self.dropout(sublayer(self.norm(x)))

@@ -116,21 +116,23 @@ def _open(
     except FileNotFoundError:
         raise UserError("no such file", place=str(path)) from None
     except (SafetensorError, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise _damaged(path, f"damaged, or not a safetensors file ({error})") from None
+        raise _damage_error(path, f"damaged, or not a safetensors file ({error})") from None
 
     def check() -> None:
         try:
             hashed = digest()
         except OSError as error:
-            raise _damaged(path, f"damaged ({error})") from None
+            raise _damage_error(path, f"damaged ({error})") from None
         if hashed != content.seal:
-            raise _damaged(path, "damaged (its SHA-256 is not the one that it was written with)") from None
+            raise _damage_error(
+                path, "damaged (its SHA-256 is not the one that it was written with)"
+            ) from None
         seal.CHECKED.add(identity, content.seal)
 
     return content, check
 
 
-def _damaged(path: Path, fact: str) -> UserError:
+def _damage_error(path: Path, fact: str) -> UserError:
     return UserError(fact, place=str(path), remedy=AGAIN)
 
 

@@ -111,7 +111,7 @@ def load(
         if not modest(settings):
             check_size(module, settings, weights, weights_file)
         try:
-            with _unfilled().Unfilled():
+            with _import_unfilled().Unfilled():
                 model: nn.Module = module.Model(settings)
         except (RuntimeError, MemoryError, TypeError, ValueError, OverflowError) as error:
             fact = f"no model can be made of these settings ({str(error).splitlines()[0]})"
@@ -121,7 +121,7 @@ def load(
     return model.to(device).eval()
 
 
-def _unfilled() -> Any:
+def _import_unfilled() -> Any:
     """Return ``nn.unfilled``, imported here because only loading a model needs PyTorch."""
     return importlib.import_module("multihead.nn.parts.unfilled")
 
@@ -163,7 +163,7 @@ def check_size(module: ModuleType, settings: Settings, weights: "Mapping[str, Te
         UserError: they differ; the model's own tables would be too large.
     """
     try:
-        with _unfilled().only_shapes():
+        with _import_unfilled().only_shapes():
             model: nn.Module = module.Model(settings)
     except Exception:
         return  # a model from outside, or settings that are refused where it is made

@@ -171,7 +171,7 @@ def _model(run: Run, origin: Origin | None) -> Iterator[FileState]:
     """Yield the row of model.safetensors, which a training writes at its end."""
     path = run.folder / WEIGHTS
     if not path.exists():
-        if _ended(run):
+        if _has_ended(run):
             yield FileState(WEIGHTS, MISSING, "", AGAIN)
         return
     row = _weights(run, path, origin, {})
@@ -226,7 +226,7 @@ def _metrics(run: Run, *, began: bool) -> Iterator[FileState]:
     yield FileState(METRICS, WHOLE if summed else UNSUMMED, cut if torn else "")
 
 
-def _ended(run: Run) -> bool:
+def _has_ended(run: Run) -> bool:
     """Return whether the run's training has come to its end, as far as metrics.jsonl can be read."""
     try:
         events = [line.event for line in journal.lines(run.folder / METRICS, summed=run.sealed)]

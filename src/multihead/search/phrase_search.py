@@ -227,7 +227,7 @@ def search_phrases(
         check_wanted()
         rows = [row for sentence in sentences for row in sentence.rows]
         scores_RV = scores([row.tokens[-1] for row in rows], parents)
-        free_RV = _allowed(scores_RV, sentences, rows, forbid, rules)
+        free_RV = _allow(scores_RV, sentences, rows, forbid, rules)
         table = _largest(free_RV, width + 1)
         for number, sentence in enumerate(sentences):
             own_rows = slice(number * size, (number + 1) * size)
@@ -252,7 +252,7 @@ def _largest(scores_RV: Array, count: int) -> list[list[tuple[float, int]]]:
     return [list(zip(*row, strict=True)) for row in zip(values, columns, strict=True)]
 
 
-def _allowed(
+def _allow(
     scores_RV: Array,
     sentences: Sequence[PhraseSentence],
     rows: Sequence[PhraseHypothesis],

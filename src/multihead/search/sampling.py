@@ -95,12 +95,12 @@ def draw(
         top_p: see :func:`sample`.
     """
     divisor = min(max(temperature, SHARPEST), FLATTEST)
-    values_RC, columns_RC = _allowed(logits_RV / divisor, top_k, top_p)
+    values_RC, columns_RC = _candidates(logits_RV / divisor, top_k, top_p)
     choice_R1 = _inverse(values_RC.softmax(1), uniform_R)[:, None]
     return (choice_R1 if columns_RC is None else columns_RC.gather(1, choice_R1))[:, 0]
 
 
-def _allowed(logits_RV: Tensor, top_k: int, top_p: float) -> tuple[Tensor, Tensor | None]:
+def _candidates(logits_RV: Tensor, top_k: int, top_p: float) -> tuple[Tensor, Tensor | None]:
     """The scores to draw from, and their columns (None: all columns as they are)."""
     if not top_k and top_p >= 1:
         return logits_RV, None
@@ -124,14 +124,14 @@ def uniform(keys_R: Tensor, step: int) -> Tensor:
 
     Integers only, so they are the same on every device.
     """
-    z = keys_R + _signed((step + 1) * 0x9E3779B97F4A7C15)
-    z = (z ^ _shift(z, 30)) * _signed(0xBF58476D1CE4E5B9)
-    z = (z ^ _shift(z, 27)) * _signed(0x94D049BB133111EB)
+    z = keys_R + _as_signed((step + 1) * 0x9E3779B97F4A7C15)
+    z = (z ^ _shift(z, 30)) * _as_signed(0xBF58476D1CE4E5B9)
+    z = (z ^ _shift(z, 27)) * _as_signed(0x94D049BB133111EB)
     bits_R = _shift(z ^ _shift(z, 31), 40)
     return bits_R / float(2**24)
 
 
-def _signed(number: int) -> int:
+def _as_signed(number: int) -> int:
     """The number modulo 2^64 as a signed 64-bit integer."""
     return (number + 2**63) % 2**64 - 2**63
 

@@ -148,7 +148,7 @@ def restore(text: str, table: PlaceholderTable) -> Restored:
         doubled=tuple(originals[name] for name, count in counts.items() if count > 1),
         foreign=tuple(dict.fromkeys(name for name in order if name not in originals)),
         moved=tuple(originals[name] for name in _move([*counts], [*originals])),
-        crossed=tuple(originals[name] for name in _crossed(placed)),
+        crossed=tuple(originals[name] for name in _crossing_tags(placed)),
     )
     restored = (originals.get(part, "") if is_symbol else part for part, is_symbol in parts)
     return Restored("".join(restored), report)
@@ -248,7 +248,7 @@ def _move(names: Sequence[str], order: Sequence[str]) -> list[str]:
     return [name for index, name in enumerate(names) if index not in longest]
 
 
-def _crossed(names: Iterable[str]) -> list[str]:
+def _crossing_tags(names: Iterable[str]) -> list[str]:
     """Return the tags that break the nesting of pairs."""
     closing: Mapping[str, str] = dict(PAIRS)
     ends = set(closing.values())

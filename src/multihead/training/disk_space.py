@@ -14,7 +14,7 @@ MARGIN = 64 << 20
 """Bytes for logs, reports and headers."""
 
 
-def needed(model: nn.Module, settings: OptimisationSettings) -> int:
+def bytes_needed(model: nn.Module, settings: OptimisationSettings) -> int:
     """Return the most bytes that a run folder takes: states, checkpoints and the final model.
 
     A file is written beside the one that it replaces, so that one more of the largest is counted.
@@ -47,7 +47,7 @@ def check(folder: Path, model: nn.Module, settings: OptimisationSettings) -> Non
     Raises:
         UserError: with the room that is needed and the room that is free.
     """
-    missing, room = needed(model, settings) - bytes_taken(folder), free(folder)
+    missing, room = bytes_needed(model, settings) - bytes_taken(folder), free(folder)
     if missing > room:
         raise UserError(
             f"the checkpoints take up to {megabytes(missing)}, but {megabytes(room)} are free",

@@ -82,14 +82,14 @@ class Recovery:
         try:
             return self.updater.synchronize()
         except NotFiniteUpdateError as error:
-            raise _diverged(error, self._names(error.step, ())) from None
+            raise _divergence_error(error, self._names(error.step, ())) from None
 
     # --- a gradient that is not finite --------------------------------------------------------------
 
     def _skip(self, error: NotFiniteUpdateError, step: int, names: list[str]) -> None:
         progress = self.state.progress
         if error.step != step or progress.skipped >= self.settings.skip_bad:
-            raise _diverged(error, names) from None
+            raise _divergence_error(error, names) from None
         progress.skipped += 1
         self._log({"event": "skipped", "step": step, "skipped": progress.skipped, "examples": names})
         LOG.warning("update %d is skipped, its gradient is not finite: %s", step, ", ".join(names))
@@ -157,7 +157,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     )
 
 
-def _diverged(error: NotFiniteUpdateError, names: list[str]) -> UserError:
+def _divergence_error(error: NotFiniteUpdateError, names: list[str]) -> UserError:
     batch = f"; its batch: {', '.join(names)}" if names else ""
     remedy = (
         "Check these lines: --training.skip_bad 5 skips up to five such batches. If the loss rose before, "

@@ -120,7 +120,7 @@ def dry_run(
         batches_per_epoch=per_epoch,
         largest_batch=largest.counts,
         peak_memory=_peak_memory(device),
-        space=space.needed(model, settings),
+        space=space.bytes_needed(model, settings),
         free=space.free(folder or Path()),
         seconds_per_update=seconds / TIMED * settings.accumulate,
         tokens_per_second=tokens / seconds,

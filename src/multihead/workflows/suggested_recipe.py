@@ -60,7 +60,7 @@ def suggest_recipe(
         # Two vocabularies share no matrix, which is the default of one.
         first = recipes.from_toml("", overrides={**overrides, "model.tied": "decoder", **given})
     recipes.refuse_contradictions(first)  # before the corpus is measured
-    requested = _asked(first, given)  # likewise: a file may be missing
+    requested = _requested(first, given)  # likewise: a file may be missing
     corpus = measure(refuse_standard_input(first.data))
 
     def recipe_of(found: Suggestion) -> Recipe[Settings]:
@@ -131,7 +131,7 @@ def _reserve_symbols(
     return {"tokenizer.symbols": (ALL_STANDARD,), **larger}
 
 
-def _asked(first: Recipe[Settings], given: Mapping[str, object]) -> RequestedSettings:
+def _requested(first: Recipe[Settings], given: Mapping[str, object]) -> RequestedSettings:
     """Return what decides other settings among those that were given."""
     settings, training = first.tokenizer, first.training
     files = vocabularies.from_files(settings, None)

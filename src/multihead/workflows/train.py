@@ -80,7 +80,7 @@ def train(
         UserError: bad data; bad settings; a run folder with other settings or data.
     """
     started = time.monotonic() if started is None else started
-    with parallel.begin(), _mirrored(folder, mirror) as copy:
+    with parallel.begin(), _mirror_run(folder, mirror) as copy:
         recipe = recipe_of_first(lambda: recipe)
         device = _use_machine(recipe.training)
         init_run = Run.open(init) if init else None
@@ -123,7 +123,7 @@ def train(
 
 
 @contextmanager
-def _mirrored(folder: Path, address: str | None) -> Iterator[Mirror | None]:
+def _mirror_run(folder: Path, address: str | None) -> Iterator[Mirror | None]:
     """Fetch the run from its mirror, if it has one and no folder yet; push it after the block."""
     copy = Mirror(address, folder) if address and parallel.first() else None
     if copy:

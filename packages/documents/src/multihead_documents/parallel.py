@@ -106,7 +106,7 @@ def _open(path: Path) -> IO[bytes]:
 def _memory(path: Path, source: str | None, target: str | None, kind: str) -> Iterator[Pair]:
     """Yield the pairs of a TMX file."""
     if not source or not target:
-        raise _unnamed(path)
+        raise _no_language_error(path)
     seen: dict[str, None] = {}
     found = False
     for unit in tmx_units(xml_events(_chunks(path), str(path)), str(path)):
@@ -125,7 +125,7 @@ def _memory(path: Path, source: str | None, target: str | None, kind: str) -> It
         raise DocumentError(fact, place=str(path), remedy="Name two of its languages.")
 
 
-def _unnamed(path: Path) -> DocumentError:
+def _no_language_error(path: Path) -> DocumentError:
     """Return the error for a memory of which no languages are named; it lists some that the file has."""
     seen: dict[str, None] = {}
     for unit in islice(tmx_units(xml_events(_chunks(path), str(path)), str(path)), _LISTED):

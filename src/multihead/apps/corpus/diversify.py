@@ -158,7 +158,7 @@ def _copy(work: _Work) -> None:
     work.corpus.update(plain_copy(work.recipe.data, work.request.folder / CORPUS))
 
 
-def _given(work: _Work, *, back: bool) -> dict[str, object]:
+def _given_settings(work: _Work, *, back: bool) -> dict[str, object]:
     return {**without_files(work.request.given), **way(work.recipe.data, back=back)}
 
 
@@ -167,11 +167,11 @@ def _teach(work: _Work, *, number: int, back: bool) -> None:
     if _complete(folder):
         return
     seed = work.recipe.training.seed + number
-    settings = {**_given(work, back=back), "training.seed": seed}
+    settings = {**_given_settings(work, back=back), "training.seed": seed}
     corpus = reverse_direction(work.corpus) if back else work.corpus
     if train_part(work.request.name, corpus, settings, folder, work.display).status == "interrupted":
         raise KeyboardInterrupt(folder.name)
-    _completed(folder)
+    _complete_outputs(folder)
 
 
 def _complete(run: Path) -> bool:
@@ -180,7 +180,7 @@ def _complete(run: Path) -> bool:
     return mark.is_file() and disk.content(mark).decode("utf-8", "replace") == weights_hash(run) + "\n"
 
 
-def _completed(run: Path) -> None:
+def _complete_outputs(run: Path) -> None:
     files.write_text(run.with_name(run.name + DONE), weights_hash(run) + "\n")
 
 
@@ -238,11 +238,11 @@ def _study(work: _Work) -> None:
     pairs = [(originals["source"], originals["target"]), *synthetic]
     corpus = dict(work.corpus)
     corpus |= {"source": tuple(source for source, _ in pairs), "target": tuple(target for _, target in pairs)}
-    settings = _given(work, back=False)
+    settings = _given_settings(work, back=False)
     name = request.student or request.name
     if train_part(name, corpus, settings, request.folder / STUDENT, work.display).status == "interrupted":
         raise KeyboardInterrupt(STUDENT)
-    _completed(request.folder / STUDENT)
+    _complete_outputs(request.folder / STUDENT)
 
 
 def _compare(work: _Work) -> Iterator[tuple[str, Evaluation]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from multihead.data.documents.library import BY_ENDING, defined, links_beyond, referred
+from multihead.data.documents.library import BY_ENDING, links_beyond, reference_names, target_names
 
 MOST = 8 << 20
 """Maximum bytes read from a page."""
@@ -36,8 +36,8 @@ def _linked_by_label(paths: Sequence[Path]) -> dict[Path, frozenset[str]]:
     names: set[str] = set()
     labels: set[str] = set()
     for text in map(_text, paths):
-        names.update(referred(text))
-        labels.update(defined(text))
+        names.update(reference_names(text))
+        labels.update(target_names(text))
     return dict.fromkeys(paths, frozenset(names - labels))
 
 

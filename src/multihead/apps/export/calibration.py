@@ -26,13 +26,13 @@ def calibration_lines(run: Run, named: Sequence[str] = ()) -> Sequence[str]:
     if named:
         return list(islice((line for name in named for line in read_lines(name)), MOST))
     try:
-        return list(islice(_known(run), MOST))
+        return list(islice(_known_lines(run), MOST))
     except UserError as error:
         remedy = "Name sentences of the source language: --calibrate FILE."
         raise UserError(f"its data is not here ({error})", place=str(run.folder), remedy=remedy) from None
 
 
-def _known(run: Run) -> Iterator[str]:
+def _known_lines(run: Run) -> Iterator[str]:
     data = run.recipe.data
     sides = (data.valid_source, data.valid_target) if data.valid_source else (data.source, data.target)
     if not sides[0]:

@@ -62,11 +62,11 @@ def import_folder(path: Path, run_folder: Path) -> Imported:
         fact = f"{error} is missing, which every {folder.config['model_type']} model has"
         raise UserError(fact, place=str(path), remedy="Save the complete model again.") from None
     except MALFORMED as error:
-        raise _malformed(folder, error) from error
+        raise _malformed_error(folder, error) from error
     try:
         tokenizers: Sequence[Tokenizer] = kind.tokenizers(folder)
     except MALFORMED as error:
-        raise _malformed(folder, error) from error
+        raise _malformed_error(folder, error) from error
     name = path.resolve().name.lstrip(".") or "imported"
     recipe = recipes.from_toml("", overrides={"name": name, "model.kind": kind.KIND, **settings})
     _check_vocabularies(tokenizers, recipe, path)
@@ -94,7 +94,7 @@ def _kind(folder: Folder) -> ModuleType:
     return importlib.import_module(f"{foreign.__name__}.{name}")
 
 
-def _malformed(folder: Folder, error: Exception) -> UserError:
+def _malformed_error(folder: Folder, error: Exception) -> UserError:
     reason = " ".join(str(error).split()) or type(error).__name__
     fact = f"not a {folder.config['model_type']} model in the format of the transformers library ({reason})"
     return UserError(fact, place=str(folder.path), remedy="Save it again with save_pretrained.")
@@ -136,7 +136,7 @@ def _check_weights(ours: Mapping[str, Tensor], recipe: Recipe[Settings], folder:
         with only_shapes():
             model = model_kinds.load(recipe.kind).Model(recipe.model)
     except MALFORMED as error:
-        raise _malformed(folder, error) from error
+        raise _malformed_error(folder, error) from error
     expected = {name: tuple(weight.shape) for name, weight in model.state_dict().items()}
     actual = {name: tuple(weight.shape) for name, weight in ours.items()}
     if expected != actual:

@@ -122,7 +122,7 @@ def application(
         exception_handlers={
             RefusedError: _refusal,
             UserError: _server_error,
-            ClientDisconnect: _disconnected,
+            ClientDisconnect: _close_disconnected,
             HTTPException: _http_error,
         },
     )
@@ -150,7 +150,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
     return _error(error.status_code, fact, dict(error.headers or {}))
 
 
-async def _disconnected(request: Request, error: Exception) -> Response:
+async def _close_disconnected(request: Request, error: Exception) -> Response:
     """Close a request whose client has disconnected."""
     return Response(status_code=499)
 

@@ -86,17 +86,17 @@ class QueuedTranslator(LineTranslator):
         """Return the ``Translator`` of the same run; its searches do not go through the queue."""
         return self._plain().with_models()
 
-    def searched(
+    def search_lines(
         self, batch: Sequence[SourceLine], settings: SearchSettings, numbers: Sequence[int]
     ) -> list[list[Hypothesis]]:
         """Search without the queue; see ``LineTranslator``."""
-        return self._plain().searched(batch, settings, numbers)
+        return self._plain().search_lines(batch, settings, numbers)
 
-    def attended(
+    def attend_source(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> list[AttentionRecord]:
         """Return the model's attention; see ``LineTranslator``."""
-        return self._plain().attended(sources, targets)
+        return self._plain().attend_source(sources, targets)
 
     def translate(
         self,

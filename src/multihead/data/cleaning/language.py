@@ -59,7 +59,7 @@ def languages(sources: Sequence[str], targets: Sequence[str]) -> LanguageVerdict
     bits = LineNgrams(unique[0]).bits
     sides = [LineNgrams(lines, bits) for lines in unique]
     first = [CharacterModel(lines) for lines in sides]
-    trusted = [_trusted(sides[side], first[side], first[1 - side]) for side in (0, 1)]
+    trusted = [_trusted_lines(sides[side], first[side], first[1 - side]) for side in (0, 1)]
     del first  # four models at once would take twice the memory
     models = [CharacterModel(lines, rows) for lines, rows in zip(sides, trusted, strict=True)]
     scores = [models[side].score(sides[side], trusted[side]) for side in (0, 1)]
@@ -85,7 +85,7 @@ def _places(unique: Sequence[str], lines: Sequence[str]) -> NDArray[np.int64]:
     return np.array([numbers[text] for text in lines], dtype=np.int64)
 
 
-def _trusted(lines: LineNgrams, model: CharacterModel, other: CharacterModel) -> Rows:
+def _trusted_lines(lines: LineNgrams, model: CharacterModel, other: CharacterModel) -> Rows:
     """Return the lines that a side's second model learns from, (N,).
 
     Lines that the other side's model explains better are left out too, unless there are many: then both sides

@@ -23,7 +23,7 @@ from multihead_documents.errors import DocumentError, UndecodableError
 from multihead_documents.markdown.links import links_beyond
 from multihead_documents.memories.tmx_writing import tmx_lines
 from multihead_documents.reading import Text
-from multihead_documents.rst.labels import defined, referred
+from multihead_documents.rst.labels import reference_names, target_names
 from multihead_documents.web.html import Page
 
 __all__ = [
@@ -36,15 +36,15 @@ __all__ = [
     "Translation",
     "best_language",
     "conversion",
-    "defined",
     "faults",
     "format_of",
     "html_fragment",
     "languages_match",
     "links_beyond",
     "open_document",
-    "referred",
+    "reference_names",
     "render",
+    "target_names",
     "tmx_lines",
     "to_document",
     "to_translate",

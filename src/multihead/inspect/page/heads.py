@@ -41,7 +41,7 @@ def layer(
         "heads": record.num_heads,
         "queries": min(weights_HQK.shape[1], limit),
         "keys": min(weights_HQK.shape[2], limit),
-        "allowed": _allowed(record, limit),
+        "allowed": _mask_data(record, limit),
         "weights": packing.weights(weights_HQK[:, :limit, :limit]),
         "measures": [_statistics(head, record, special_K, distances_QK) for head in weights_HQK],
     }
@@ -53,7 +53,7 @@ def size(record: AttentionRecord, limit: int) -> int:
     return record.num_heads * min(queries, limit) * min(keys, limit) * 4 // 3
 
 
-def _allowed(record: AttentionRecord, limit: int) -> str | None:
+def _mask_data(record: AttentionRecord, limit: int) -> str | None:
     """Return the mask as page data: None if nothing is masked, "causal", or a byte per query and key."""
     if record.allowed_BHQK is None:
         return None

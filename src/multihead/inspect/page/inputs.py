@@ -35,7 +35,7 @@ def _table(table_Nd: Tensor, kind: str) -> Json:
         "positions": values.shape[0],
         "dimensions": values.shape[1],
         "d_model": table_Nd.shape[1],
-        **packing.signed(values),
+        **packing.pack_signed(values),
     }
 
 
@@ -73,7 +73,7 @@ def position_similarities(model: nn.Module) -> Json | None:
     for module in model.modules():
         if isinstance(module, PatchPositions):
             unit_Pd = nn.functional.normalize(module.weight.detach().float(), dim=1)
-            return packing.signed((unit_Pd @ unit_Pd.T).numpy(force=True))
+            return packing.pack_signed((unit_Pd @ unit_Pd.T).numpy(force=True))
     return None
 
 

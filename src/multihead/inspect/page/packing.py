@@ -26,7 +26,7 @@ def floats(values: Floats) -> str:
     return base64_text(np.ascontiguousarray(values, dtype="<f4"))
 
 
-def signed(values: Floats) -> Json:
+def pack_signed(values: Floats) -> Json:
     """Pack numbers around 0 as a signed byte each: value = byte * unit."""
     unit = float(np.abs(values).max(initial=0)) / 127 or 1.0
     return {"unit": unit, "data": base64_text(np.rint(values / unit).astype(np.int8))}

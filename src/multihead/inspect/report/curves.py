@@ -7,7 +7,7 @@ from multihead.inspect.report.content import Event, RunFacts
 from multihead.inspect.report.lines import Series, legend, line_chart
 from multihead.inspect.report.markup import SafeHtml, join
 from multihead.inspect.report.parts import card
-from multihead.inspect.report.words import known, say
+from multihead.inspect.report.words import say, translate_known
 
 Chart = tuple[str, str, tuple[str, ...], bool]
 """(title, kind of event that logs the metric, its names in the event, whether the axis starts at 0)"""
@@ -67,7 +67,7 @@ def of_one(events: Sequence[Event], speed_unit: str) -> SafeHtml:
             )
     for title, key in (
         (say("Learning rate"), "rate"),
-        (say("Speed ({} per second)", known(speed_unit)), "tokens_per_second"),
+        (say("Speed ({} per second)", translate_known(speed_unit)), "tokens_per_second"),
     ):
         series = Series(
             say("training"), points(events, CurveLine("update", (key,), "", "")), 0, markers=False

@@ -12,7 +12,7 @@ from multihead.inspect.report.maps import alignment_map
 from multihead.inspect.report.markup import Child, SafeHtml, join, tag
 from multihead.inspect.report.parts import card, duration, facts_table, fold, report
 from multihead.inspect.report.samples import samples_card
-from multihead.inspect.report.words import known, say
+from multihead.inspect.report.words import say, translate_known
 from multihead.recipe import tasks
 from multihead.run import Run
 from multihead.system import plugins
@@ -57,7 +57,7 @@ def _state(run: Run, about: RunFacts) -> str:
     recipe = run.recipe
     ended = [event for event in about.events if event.get("event") == "end"]
     task = plugins.display_name(recipe.task)
-    progress = about.kind, known(task), f"{about.step:,}", f"{recipe.training.steps:,}"
+    progress = about.kind, translate_known(task), f"{about.step:,}", f"{recipe.training.steps:,}"
     if not ended:
         return say("{}, {}; update {} of {}", *progress)
     return say("{}, {}; update {} of {}; final weights: {}", *progress, ended[-1].get("weights"))
@@ -81,7 +81,7 @@ def _best(events: Sequence[Event]) -> Iterator[tuple[str, str, str]]:
         ]
         if values and key in (*LOWER, "accuracy", "bleu", "chrf", "f1", "ap"):
             value, step = (min if key in LOWER else max)(values, key=lambda pair: pair[0])
-            yield NAMES.get(key, known(key)), f"{value:.4g}", say("best, at update {}", f"{step:,}")
+            yield NAMES.get(key, translate_known(key)), f"{value:.4g}", say("best, at update {}", f"{step:,}")
 
 
 def _cost(about: RunFacts, unit: str) -> Iterator[tuple[str, str, str]]:
@@ -96,7 +96,7 @@ def _cost(about: RunFacts, unit: str) -> Iterator[tuple[str, str, str]]:
         )
         tokens = max((event.get("tokens", 0) for event in about.events), default=0)
         if tokens:
-            yield say("speed"), f"{tokens / about.seconds:,.0f}", say("{} per second", known(unit))
+            yield say("speed"), f"{tokens / about.seconds:,.0f}", say("{} per second", translate_known(unit))
 
 
 def _alignments(alignments: Sequence[AlignedSentence]) -> SafeHtml:
@@ -117,7 +117,7 @@ def _alignments(alignments: Sequence[AlignedSentence]) -> SafeHtml:
 
 def _data(data: Mapping[str, Any]) -> SafeHtml:
     numbers = [
-        (known(key.replace("_", " ")), f"{value:,}" if isinstance(value, int) else str(value))
+        (translate_known(key.replace("_", " ")), f"{value:,}" if isinstance(value, int) else str(value))
         for key, value in data.items()
         if isinstance(value, int | str) and key != "fingerprint"
     ]
@@ -138,7 +138,7 @@ def _cleaning(cleaning: Mapping[str, Any] | None) -> Iterator[tuple[str, Child]]
     for reason, count in cleaning["dropped"].items():
         first = cleaning.get("first", {}).get(reason)
         yield (
-            say("dropped: {}", known(reason.replace("_", " "))),
+            say("dropped: {}", translate_known(reason.replace("_", " "))),
             say("{} (first: pair {})", f"{count:,}", f"{first:,}") if first else f"{count:,}",
         )
     yield say("pairs kept"), f"{cleaning['kept']:,}"
@@ -167,7 +167,7 @@ def _spell(value: object) -> str:
 def _machine(environment: Mapping[str, Any]) -> SafeHtml:
     machine, versions = dict(environment.get("machine", {})), environment.get("versions", {})
     rows = [
-        (known(name.replace("_", " ").replace("gib", "(GiB)")), _spell(value))
+        (translate_known(name.replace("_", " ").replace("gib", "(GiB)")), _spell(value))
         for name, value in machine.items()
         if value not in (None, "", [])
     ]

@@ -30,7 +30,7 @@ def say(key: str, *values: object) -> Said:
     return _message(_fill(key, [str(value) for value in values]), _fill(REPORT[key], korean))
 
 
-def known(text: str) -> str:
+def translate_known(text: str) -> str:
     """Return a text with its Korean if the table has it, otherwise unchanged."""
     return say(text) if text in REPORT else text
 

@@ -30,7 +30,7 @@ class _ShortAttention(torch.autograd.Function):
         ctx.drop = native.seed() if dropped else 0, dropped
         out = q.new_empty(B, Q, H, d_v).transpose(1, 2)
         stats = torch.empty(B, H, 2, Q, dtype=torch.float32)
-        native.call("attention", q.dtype, _describe(q, k, v, allowed, ctx.drop), _strided(out), stats)
+        native.call("attention", q.dtype, _describe(q, k, v, allowed, ctx.drop), _strides(out), stats)
         ctx.save_for_backward(q, k, v, allowed, stats)
         return out
 
@@ -42,7 +42,7 @@ class _ShortAttention(torch.autograd.Function):
             gradient = gradient.contiguous()
         dq, dk, dv = laid_out_like(q, k, v)
         described = _describe(q, k, v, allowed, ctx.drop)
-        native.call("attention_backward", q.dtype, described, _strided(gradient), stats, _strided(dq, dk, dv))
+        native.call("attention_backward", q.dtype, described, _strides(gradient), stats, _strides(dq, dk, dv))
         return dq, dk, dv, None, None
 
 
@@ -92,8 +92,8 @@ def _describe(
     q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, drop: tuple[int, int]
 ) -> tuple[int, ...]:
     mask = (0,) * 5 if allowed is None else (allowed.data_ptr(), *allowed.stride())
-    return *_strided(q, k, v), *mask, *q.shape[:3], *k.shape[2:], v.shape[3], *drop
+    return *_strides(q, k, v), *mask, *q.shape[:3], *k.shape[2:], v.shape[3], *drop
 
 
-def _strided(*tensors: Tensor) -> tuple[int, ...]:
+def _strides(*tensors: Tensor) -> tuple[int, ...]:
     return tuple(part for x in tensors for part in (x.data_ptr(), *x.stride()[:3]))

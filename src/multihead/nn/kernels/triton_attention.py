@@ -184,7 +184,7 @@ class _Attention(torch.autograd.Function):
         q, k, v = _unit_stride(q), _unit_stride(k), _unit_stride(v)
         out = _empty_heads_last(q, v.shape[-1])
         arguments, sizes = _arguments(q, k, v, allowed)
-        _attention_forward[(q.shape[0] * q.shape[1],)](*_strided(q, k, v, out), *arguments, **sizes)
+        _attention_forward[(q.shape[0] * q.shape[1],)](*_strides(q, k, v, out), *arguments, **sizes)
         ctx.save_for_backward(q, k, v, *(() if allowed is None else (allowed,)))
         return out
 
@@ -199,7 +199,7 @@ class _Attention(torch.autograd.Function):
             _empty_heads_last(v, v.shape[-1]),
         )
         arguments, sizes = _arguments(q, k, v, masks[0] if masks else None)
-        tensors = _strided(q, k, v, gradient, dq, dk, dv)
+        tensors = _strides(q, k, v, gradient, dq, dk, dv)
         _attention_backward[(q.shape[0] * q.shape[1],)](*tensors, *arguments, **sizes)
         return dq, dk, dv, None
 
@@ -245,7 +245,7 @@ def _arguments(
     return (*mask, d_k**-0.5, Q, K, d_k, d_v, heads), sizes
 
 
-def _strided(*tensors: Tensor) -> list[object]:
+def _strides(*tensors: Tensor) -> list[object]:
     return [part for x in tensors for part in (x, x.stride(0), x.stride(1), x.stride(2))]
 
 

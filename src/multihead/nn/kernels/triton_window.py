@@ -35,7 +35,7 @@ def _tile(  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _seen(  # type: ignore[no-untyped-def]
+def _visible(  # type: ignore[no-untyped-def]
     x, i, j, N, before, after, allowed, mask_b, mask_f, mask_n, rows, phases, MASKED: tl.constexpr
 ):
     """True where query i sees key j: in its window, inside the text, and not masked."""
@@ -92,7 +92,7 @@ def _window_forward(  # type: ignore[no-untyped-def]
         j = at + tl.arange(0, BLOCK_N)
         at_keys, real_k = _tile(k, x, at, N, d_k, BLOCK_N, BLOCK_D)
         keys = tl.load(at_keys, mask=real_k, other=0.0)
-        seen = _seen(
+        seen = _visible(
             x, i[:, None], j[None, :], N, before, after, allowed, mask_b, mask_f, mask_n, rows, phases, MASKED
         )
         s = tl.dot(queries, tl.trans(keys), input_precision="ieee") * scale
@@ -163,7 +163,7 @@ def _window_backward_queries(  # type: ignore[no-untyped-def]
         keys = tl.load(at_keys, mask=real_k, other=0.0)
         at_values, real_v = _tile(v, x, at, N, d_v, BLOCK_N, BLOCK_V)
         values = tl.load(at_values, mask=real_v, other=0.0)
-        seen = _seen(
+        seen = _visible(
             x, i[:, None], j[None, :], N, before, after, allowed, mask_b, mask_f, mask_n, rows, phases, MASKED
         )
         s = tl.dot(queries, tl.trans(keys), input_precision="ieee") * scale
@@ -226,7 +226,7 @@ def _window_backward_keys(  # type: ignore[no-untyped-def]
         row = tl.load(lse + x * N + i, mask=i < N, other=0.0)
         row = tl.where(row == float("-inf"), 0.0, row)
         offset = tl.load(delta + x * N + i, mask=i < N, other=0.0)
-        seen = _seen(
+        seen = _visible(
             x, i[:, None], j[None, :], N, before, after, allowed, mask_b, mask_f, mask_n, rows, phases, MASKED
         )
         s = tl.dot(queries, tl.trans(keys), input_precision="ieee") * scale

@@ -296,7 +296,7 @@ def evaluate(
         perplexity=perplexity(nll, tokens) if valid else math.nan,
         perplexity_character=perplexity(nll, characters) if valid else math.nan,
         sentences_per_second=len(sources) / seconds,
-        contaminated=_contaminated(run, sources) if run else None,
+        contaminated=_contamination(run, sources) if run else None,
         notes=[
             f"{test_set.name}:{number}: {translation.note}"
             for number, translation in enumerate(translations, start=1)
@@ -310,7 +310,7 @@ def compare(first: Evaluation, second: Evaluation, *, lowercase: bool = False) -
     return paired_bootstrap(first.outputs, second.outputs, first.test_set.references, lowercase=lowercase)
 
 
-def _contaminated(run: Run, sources: Sequence[str]) -> int | None:
+def _contamination(run: Run, sources: Sequence[str]) -> int | None:
     data = run.recipe.data
     store: Path = cache_root(data.cache) / str(run.environment["data"].get("fingerprint", ""))[:32]
     try:

@@ -26,10 +26,10 @@ def links_within(text: str, references: Mapping[str, Mapping[str, Any]]) -> set[
     """
     found = {*_LINK.findall(text), *_ATTRIBUTE.findall(text)}
     found |= {str(one["href"])[1:] for one in references.values() if str(one["href"]).startswith("#")}
-    return unnamed(found, text)
+    return places_without_id(found, text)
 
 
-def unnamed(places: Iterable[str], text: str) -> set[str]:
+def places_without_id(places: Iterable[str], text: str) -> set[str]:
     """Return the places that a page does not name itself, by an id."""
     own = {one or other for one, other in _OWN.findall(text)}
     return {place for place in places if place and place not in own and unquote(place) not in own}

@@ -62,7 +62,7 @@ class Markdown(TextDocument):
 
     def linked(self, places: Iterable[str]) -> None:
         """Take note of headings that other documents link to."""
-        self.links |= links.unnamed(places, self._text.text)
+        self.links |= links.places_without_id(places, self._text.text)
 
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
         first = len(self._front)

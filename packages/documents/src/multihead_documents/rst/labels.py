@@ -7,12 +7,12 @@ _TARGET = re.compile(r"^[ \t]*\.\.[ \t]+_(`?)((?:[^`:\\\n]|\\.|:(?!\s))+)\1:(?=\
 _REF = re.compile(r":ref:`(?:[^`<>]{1,500}<([^`<>]{1,500})>|([^`<>]{1,500}))`")
 
 
-def defined(text: str) -> Iterator[str]:
+def target_names(text: str) -> Iterator[str]:
     """Yield the names of the targets of a page."""
     return (name(found[2]) for found in _TARGET.finditer(text))
 
 
-def referred(text: str) -> Iterator[str]:
+def reference_names(text: str) -> Iterator[str]:
     """Yield the names that ``:ref:`` refers to, in any page."""
     return (name(found[1] or found[2]) for found in _REF.finditer(text))
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from multihead_documents.markup import Markup, Tag
-from multihead_documents.rst.labels import defined, name
+from multihead_documents.rst.labels import name, target_names
 from multihead_documents.rst.lines import Block
 from multihead_documents.rst.spelling import spell
 from multihead_documents.splice import Edit, Span
@@ -30,7 +30,7 @@ class Titles:
     """
 
     def __init__(self, text: str, blocks: Sequence[tuple[Block, Markup]]) -> None:
-        explicit = set(defined(text))
+        explicit = set(target_names(text))
         counts = Counter(name(source.text) for block, source in blocks if block.kind == "title")
         self._unnamed = {one for one, count in counts.items() if count == 1} - explicit
         self._named = set(_names(tag for _, source in blocks for tag in source.tags))

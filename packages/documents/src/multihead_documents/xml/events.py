@@ -117,7 +117,7 @@ class _Reader:
         try:
             self.parser.Parse(chunk, not chunk)
         except (expat.ExpatError, ValueError, LookupError) as error:
-            raise self._malformed(error) from None
+            raise self._malformed_error(error) from None
         last = None if chunk else self.first + len(self.buffer)
         for number, (kind, name, attributes, text, start, line) in enumerate(self.begun):
             end = self.begun[number + 1][4] if number + 1 < len(self.begun) else last
@@ -136,7 +136,7 @@ class _Reader:
             fact = f"more than {MAX_MARKUP_BYTES >> 20} MiB without a text or tag"
             raise DocumentError(fact, place=self._place(), remedy="Is this a document?")
 
-    def _malformed(self, error: Exception) -> DocumentError:
+    def _malformed_error(self, error: Exception) -> DocumentError:
         if not isinstance(error, expat.ExpatError):
             return DocumentError(
                 f"an encoding that is not read ({error})", place=self.path, remedy="Convert it to UTF-8."

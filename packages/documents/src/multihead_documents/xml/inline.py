@@ -116,7 +116,7 @@ def items_of(element: Element, vocabulary: Vocabulary) -> list[Item]:
         elif event.kind == "text":
             items.append(Item(event.text, event.span))
         elif event.kind in ("start", "end"):
-            if event.name in vocabulary.containers and not (event.empty or _protected(event, vocabulary)):
+            if event.name in vocabulary.containers and not (event.empty or _is_protected(event, vocabulary)):
                 kind: Kind = "open" if event.kind == "start" else "close"
                 items.append(Item(_tag(vocabulary, [event], kind), event.span))
             else:
@@ -127,7 +127,7 @@ def items_of(element: Element, vocabulary: Vocabulary) -> list[Item]:
     return pair_tags(items)
 
 
-def _protected(event: Event, vocabulary: Vocabulary) -> bool:
+def _is_protected(event: Event, vocabulary: Vocabulary) -> bool:
     return event.kind == "start" and any(
         event.attributes.get(key) == value for key, value in vocabulary.protected
     )

@@ -50,7 +50,7 @@ def _layer() -> EncoderLayer:
     return EncoderLayer(MultiHeadAttention(12, 3), FeedForward(12, 31), lambda: PostNorm(12, 0.0)).eval()
 
 
-def _shifted(function: Function) -> str | None:
+def _check_shift(function: Function) -> str | None:
     target = torch.tensor([[5, 6, 7, 3], [8, 3, 0, 0]])
     expected = torch.tensor([[2, 5, 6, 7], [2, 8, 3, 0]])
     answer = function(target, 2)
@@ -129,7 +129,7 @@ EXERCISES: Mapping[str, Check] = {
     "shift": _shift,
     "relative positions": _relative,
     "encoder layer": _encoder_layer,
-    "decoder input": _shifted,
+    "decoder input": _check_shift,
     "parameters": _parameters,
     "label smoothing": _label_smoothing,
     "learning rate": _learning_rate,

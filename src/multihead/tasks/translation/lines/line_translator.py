@@ -63,7 +63,7 @@ class LineTranslator(ABC):
         """
 
     @abstractmethod
-    def searched(
+    def search_lines(
         self, batch: Sequence[SourceLine], settings: SearchSettings, numbers: Sequence[int]
     ) -> list[list[Hypothesis]]:
         """Return the outputs for each line, best first by length-normalised log-probability.
@@ -75,7 +75,7 @@ class LineTranslator(ABC):
         """
 
     @abstractmethod
-    def attended(
+    def attend_source(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> list[AttentionRecord]:
         """Return the first model's attention over the source by layer; see ``Attended``."""
@@ -86,12 +86,12 @@ class LineTranslator(ABC):
         """Return the outputs for each line as ``searched`` does; rank by coverage if the settings say so."""
         beta = settings.coverage_penalty if settings.method == "beam" else 0.0
         if not beta:
-            return self.searched(batch, settings, numbers)
+            return self.search_lines(batch, settings, numbers)
         wider = settings.model_copy(update={"n_best": max(settings.n_best, settings.beam_size)})
         ranked = ranked_by_coverage(
-            self.attended,
+            self.attend_source,
             [line.tokens for line in batch],
-            self.searched(batch, wider, numbers),
+            self.search_lines(batch, wider, numbers),
             beta,
             source=self.source_tokenizer,
             target=self.target_tokenizer,
@@ -100,13 +100,13 @@ class LineTranslator(ABC):
 
     def replacements(self, pairs: Sequence[tuple[str, Sequence[int]]]) -> list[list[str]]:
         """Return, for each (line, output tokens), a word of the line for each unknown token."""
-        return replacement_words(self.attended, pairs, self.source_tokenizer, self.target_tokenizer)
+        return replacement_words(self.attend_source, pairs, self.source_tokenizer, self.target_tokenizer)
 
     def word_weights(
         self, lines: Sequence[SearchedLine], texts: Sequence[str], lexicon: Lexicon
     ) -> list[Weights | None]:
         """Return the attention of each translation's words on its source's words; None without attention."""
-        return word_weights(self.attended, self, lines, texts, lexicon)
+        return word_weights(self.attend_source, self, lines, texts, lexicon)
 
     def batch_tokens(self, settings: SearchSettings, *, plain: bool) -> int:
         """Return the source tokens per batch; ``plain``: whether no line has a prefix."""

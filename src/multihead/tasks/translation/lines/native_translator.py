@@ -96,7 +96,7 @@ class NativeTranslator(LineTranslator):
         if (begun or not native) and is_installed("torch"):
             self.with_models()
 
-    def searched(
+    def search_lines(
         self, batch: Sequence[SourceLine], settings: SearchSettings, numbers: Sequence[int]
     ) -> list[list[Hypothesis]]:
         """Search with the native kernels or PyTorch; see ``LineTranslator``."""
@@ -150,10 +150,10 @@ class NativeTranslator(LineTranslator):
     ) -> list[list[Hypothesis]]:
         full = self.with_models()
         with full.inference():
-            hypotheses: list[list[Hypothesis]] = full.searched(batch, settings, numbers)
+            hypotheses: list[list[Hypothesis]] = full.search_lines(batch, settings, numbers)
         return hypotheses
 
-    def attended(
+    def attend_source(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> list[AttentionRecord]:
         """Compute the model's attention over the source in NumPy; see ``LineTranslator``."""

@@ -114,7 +114,7 @@ class Translator(LineTranslator):
         """Return this translator."""
         return self
 
-    def searched(
+    def search_lines(
         self, batch: Sequence[SourceLine], settings: SearchSettings, numbers: Sequence[int]
     ) -> list[list[Hypothesis]]:
         """Search with the chosen engine, or with an ensemble; see ``LineTranslator``."""
@@ -131,7 +131,7 @@ class Translator(LineTranslator):
             phrases=[line.phrases for line in batch],
         )
 
-    def attended(
+    def attend_source(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> list[AttentionRecord]:
         """Record the first model's attention over the source, teacher-forced; see ``LineTranslator``."""

@@ -113,7 +113,7 @@ class SearchedLine:
         missing = glossary.missing(self.matches, restored) if glossary and self.matches else ()
         doubled = report.doubled
         if not self.symbols:
-            doubled = _doubled(self.table, restored)
+            doubled = _duplicates(self.table, restored)
         return Carried(restored, report.lost, doubled, tuple(missing))
 
     def substitute(self, known: frozenset[str]) -> "SearchedLine | None":
@@ -237,7 +237,7 @@ def _with_terms(text: str, table: PlaceholderTable, matches: Sequence[TermMatch]
     return "".join([*parts, symbols.escape(text[done:])])
 
 
-def _doubled(table: PlaceholderTable, text: str) -> tuple[str, ...]:
+def _duplicates(table: PlaceholderTable, text: str) -> tuple[str, ...]:
     """Return placeholders, except numbers, that stay in the text and are in its translation too often."""
     expected = Counter(span.text for span in table.left if span.kind != "number")
     counts = Counter(span.text for span in find(text, KINDS)) if expected else Counter()

@@ -17,7 +17,7 @@ MAX_TOKENS = 60
 """Most tokens of all phrases of a sentence."""
 
 
-def required(line: SearchedLine, tokenizer: Tokenizer) -> tuple[Phrase, ...] | None:
+def required_phrases(line: SearchedLine, tokenizer: Tokenizer) -> tuple[Phrase, ...] | None:
     """Return the phrases that the output of a line must contain.
 
     Args:

@@ -13,7 +13,7 @@ from multihead.tasks.translation.texts.confidence import LOW, Calibration
 from multihead.tasks.translation.texts.fragments import fragments, join
 from multihead.tasks.translation.texts.protected_line import Carried, SearchedLine
 from multihead.tasks.translation.texts.repetition import loops
-from multihead.tasks.translation.texts.requirements import required
+from multihead.tasks.translation.texts.requirements import required_phrases
 from multihead.tasks.translation.texts.text_results import PlacedTerm, SentenceTranslation
 from multihead.text import symbols
 from multihead.text.changed_kinds import lost_digits
@@ -185,7 +185,7 @@ class SentenceSearch:
     def _force(self, lines: Sequence[SearchedLine]) -> list[_Outcome | None]:
         """Search for outputs with all required phrases; None if they cannot be forced."""
         tokenizer = self.translator.target_tokenizer
-        phrases = [required(line, tokenizer) for line in lines]
+        phrases = [required_phrases(line, tokenizer) for line in lines]
         numbers = [number for number, line_phrases in enumerate(phrases) if line_phrases]
         # The best output may have a placeholder twice.
         settings = self._settings.model_copy(
