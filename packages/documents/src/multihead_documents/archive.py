@@ -122,9 +122,9 @@ class Archive:
 
 def _without_sizes(extra: bytes) -> bytes:
     """Return extra fields without zip64 sizes, which the writer adds where they are needed."""
-    kept = b""
+    body = b""
     while len(extra) >= 4:
         end = 4 + int.from_bytes(extra[2:4], "little")
-        kept += extra[:end] if extra[:2] != b"\x01\x00" else b""
+        body += extra[:end] if extra[:2] != b"\x01\x00" else b""
         extra = extra[end:]
-    return kept
+    return body

@@ -72,11 +72,11 @@ class CsvTable(TextDocument):
         self._separator = "\t" if self._tabs else first[1] if first else _separator(sample)
         rows = self._rows(start)
         header = next(rows, [])
-        wanted = self._wanted(header, columns)
+        indices = self._wanted(header, columns)
         if all(map(_is_number, columns)):
-            self._take(header, wanted)
+            self._take(header, indices)
         for row in rows:
-            self._take(row, wanted)
+            self._take(row, indices)
             if len(row) != len(header) and not self._tabs and any(cell.text for cell in row):
                 fact = f'{len(row)} cells between "{self._separator}", but the first row has {len(header)}'
                 remedy = "Quote texts that contain the separator, as spreadsheets do."
@@ -91,19 +91,19 @@ class CsvTable(TextDocument):
         end = re.compile(r"\r\n?|\n|\Z")
         row: list[_Cell] = []
         while start < len(text) or row:
-            found = quoted.match(text, start)
-            if found:
-                row.append(_Cell(Span(start, found.end()), found[1].replace('""', '"')))
+            match = quoted.match(text, start)
+            if match:
+                row.append(_Cell(Span(start, match.end()), match[1].replace('""', '"')))
             else:
                 if text.startswith('"', start) and not self._tabs:
                     remedy = "Is a quote missing? Save the table again as CSV, or tab-separated as .tsv."
                     raise DocumentError(
                         "a quote without its end", place=self._text.place(start), remedy=remedy
                     )
-                found = plain.match(text, start)
-                assert found
-                row.append(_Cell(Span(start, found.end()), found[0]))
-            start = found.end()
+                match = plain.match(text, start)
+                assert match
+                row.append(_Cell(Span(start, match.end()), match[0]))
+            start = match.end()
             if text.startswith(self._separator, start):
                 start += 1
                 continue
@@ -122,16 +122,16 @@ class CsvTable(TextDocument):
             raise DocumentError(
                 "which columns are text, a table does not say", place=str(self.path), remedy=remedy
             )
-        found: list[int] = []
+        indices: list[int] = []
         for column in columns:
             if names.count(column) == 1:
-                found.append(names.index(column))
+                indices.append(names.index(column))
             elif _is_number(column) and int(column) <= len(names):
-                found.append(int(column) - 1)
+                indices.append(int(column) - 1)
             else:
                 fact = f'{names.count(column) or "no"} columns are called "{column}"'
                 raise DocumentError(fact, place=f"{self.path}:1", remedy=f"The first row has: {listed}.")
-        return sorted(set(found))
+        return sorted(set(indices))
 
     def _take(self, row: Sequence[_Cell], wanted: Sequence[int]) -> None:
         for column in wanted:

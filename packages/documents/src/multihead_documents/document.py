@@ -63,10 +63,10 @@ class Document(ABC):
             target = Markup.of(target)
         translation = target if isinstance(target, Translation) else Translation(target)
         source = self.segments[number].source
-        if found := faults(source, translation.target):
-            raise ValueError(f"{self.segments[number].place}: {'; '.join(found)}")
-        own = {tag: tag for tag in source.tags}  # a translation may know their ids alone
-        pieces = (own[piece] if isinstance(piece, Tag) else piece for piece in translation.target.pieces)
+        if problems := faults(source, translation.target):
+            raise ValueError(f"{self.segments[number].place}: {'; '.join(problems)}")
+        tags = {tag: tag for tag in source.tags}  # a translation may know their ids alone
+        pieces = (tags[piece] if isinstance(piece, Tag) else piece for piece in translation.target.pieces)
         return Translation(storable(Markup.of(*pieces)).strip(), translation.review)
 
     def _add(self, segment: Segment) -> None:

@@ -109,24 +109,24 @@ def faults(source: Markup, translation: Markup) -> list[str]:
 
     Each tag of the source must occur once, and pairs must be nested.
     """
-    wanted = dict.fromkeys(source.tags, 0)
-    found: list[str] = []
+    counts = dict.fromkeys(source.tags, 0)
+    problems: list[str] = []
     opened: list[str] = []
     for tag in translation.tags:
-        if tag not in wanted:
-            found.append(f"{tag} is not in the source")
+        if tag not in counts:
+            problems.append(f"{tag} is not in the source")
             continue
-        wanted[tag] += 1
+        counts[tag] += 1
         if tag.kind == "open":
             opened.append(tag.id)
-        elif tag.kind == "close" and Tag(tag.id, "open") in wanted:
+        elif tag.kind == "close" and Tag(tag.id, "open") in counts:
             if opened and opened[-1] == tag.id:
                 opened.pop()
             else:
-                found.append(f"{tag} does not close the last pair that was opened")
-    found += [f"{tag} is lost" for tag, count in wanted.items() if count == 0]
-    found += [f"{tag} occurs {count} times" for tag, count in wanted.items() if count > 1]
-    return found
+                problems.append(f"{tag} does not close the last pair that was opened")
+    problems += [f"{tag} is lost" for tag, count in counts.items() if count == 0]
+    problems += [f"{tag} occurs {count} times" for tag, count in counts.items() if count > 1]
+    return problems
 
 
 def repair(source: Markup, translation: Markup) -> Markup:
@@ -135,9 +135,9 @@ def repair(source: Markup, translation: Markup) -> Markup:
     Unknown and duplicate tags are dropped. An incomplete or crossing pair becomes an empty pair at the
     position of its first tag. Missing tags are appended.
     """
-    wanted = dict.fromkeys(source.tags)
-    pairs = {tag.id for tag in wanted if tag.kind == "open" and Tag(tag.id, "close") in wanted}
-    first = [tag for tag in dict.fromkeys(translation.tags) if tag in wanted]
+    missing = dict.fromkeys(source.tags)
+    pairs = {tag.id for tag in missing if tag.kind == "open" and Tag(tag.id, "close") in missing}
+    first = [tag for tag in dict.fromkeys(translation.tags) if tag in missing]
     sound = _nest([tag for tag in first if tag.id in pairs and tag.kind != "alone"])
     left = dict.fromkeys(first)
     result: list[Piece] = []
@@ -149,8 +149,8 @@ def repair(source: Markup, translation: Markup) -> Markup:
             for tag in (Tag(piece.id, "open"), Tag(piece.id, "close")) if empty else (piece,):
                 result.append(tag)
                 left.pop(tag, None)
-                wanted.pop(tag)
-    return Markup.of(*result, *wanted)
+                missing.pop(tag)
+    return Markup.of(*result, *missing)
 
 
 def _nest(tags: Sequence[Tag]) -> set[str]:
@@ -175,8 +175,8 @@ def carry(source: Markup, text: str) -> Markup:
     a third of the translation's. The order of tags is kept.
     """
     total = sum(len(piece) for piece in source.pieces if isinstance(piece, str)) or 1
-    begins = [0, *(found.start() for found in re.finditer(r"(?<=\s)\S", text)), len(text)]
-    ends = [found.end() for found in re.finditer(r"\S+", text)] or [len(text)]
+    begins = [0, *(match.start() for match in re.finditer(r"(?<=\s)\S", text)), len(text)]
+    ends = [match.end() for match in re.finditer(r"\S+", text)] or [len(text)]
     result: list[Piece] = []
     seen = done = 0
     filled = False  # source text since the last tag: some text must precede the next one

@@ -108,7 +108,7 @@ def _memory(path: Path, source: str | None, target: str | None, kind: str) -> It
     if not source or not target:
         raise _no_language_error(path)
     seen: dict[str, None] = {}
-    found = False
+    has_pairs = False
     for unit in tmx_units(xml_events(_chunks(path), str(path)), str(path)):
         languages = list(unit.variants)
         if len(seen) < 20:
@@ -116,11 +116,11 @@ def _memory(path: Path, source: str | None, target: str | None, kind: str) -> It
         first, second = best_language(source, languages), best_language(target, languages)
         if first is None or second is None or first == second:
             continue
-        found = True
+        has_pairs = True
         sides = [unit.variants[language].child("seg") for language in (first, second)]
         if (left := sides[0]) and (right := sides[1]):
             yield from _pair(left, right, str(path))
-    if not found:
+    if not has_pairs:
         fact = f"no unit in both {source} and {target} (languages: {', '.join(seen) or 'none'})"
         raise DocumentError(fact, place=str(path), remedy="Name two of its languages.")
 
@@ -177,8 +177,12 @@ def _messages(path: Path, source: str | None, target: str | None, kind: str) -> 
 def _string_catalogue(path: Path, text: Text, source: str | None, target: str | None) -> StringCatalogue:
     """Read a catalogue of several languages: the one beside its own that is asked for."""
     catalogue = StringCatalogue(path, text)
-    own = catalogue.source_language or ""
-    others = [language for language in (target, source) if language and not languages_match(language, own)]
+    source_language = catalogue.source_language or ""
+    others = [
+        language
+        for language in (target, source)
+        if language and not languages_match(language, source_language)
+    ]
     return StringCatalogue(path, text, others[0]) if others else catalogue
 
 

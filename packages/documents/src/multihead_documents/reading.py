@@ -82,7 +82,7 @@ class Text:
     @cached_property
     def _line_starts(self) -> list[int]:
         last = newline(self.text)[-1]
-        return [0, *(found.end() for found in re.finditer(last, self.text))]
+        return [0, *(match.end() for match in re.finditer(last, self.text))]
 
     def line(self, offset: int) -> int:
         """Return the line number of an offset, from 1."""

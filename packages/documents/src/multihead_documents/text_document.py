@@ -43,8 +43,8 @@ def stripped_span(text: str, span: Span, unit: re.Pattern[str], decode: Callable
         decode: the letter that an escape stands for.
     """
     first = last = span.end
-    for found in unit.finditer(text, span.start, span.end):
-        if decode(found[0]).strip():
-            first = min(first, found.start())
-            last = found.end()
+    for match in unit.finditer(text, span.start, span.end):
+        if decode(match[0]).strip():
+            first = min(first, match.start())
+            last = match.end()
     return Span(first, last)

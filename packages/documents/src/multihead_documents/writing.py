@@ -26,13 +26,13 @@ def is_east_asian(language: str) -> bool:
 def with_region(language: str) -> str:
     """Return a code with the region where most of a language's speakers live: "de-DE" for "de"."""
     try:
-        found = langcodes.get(language)
-        if found.territory or not found.language or not langcodes.tag_is_valid(language):
+        code = langcodes.get(language)
+        if code.territory or not code.language or not langcodes.tag_is_valid(language):
             return language
-        likely = found.maximize().territory
+        likely = code.maximize().territory
     except ValueError:
         return language
     if not likely or not likely.isalpha():
         return language
     # The script of Chinese follows from the region.
-    return f"{found.language if found.language == 'zh' else language}-{likely}"
+    return f"{code.language if code.language == 'zh' else language}-{likely}"

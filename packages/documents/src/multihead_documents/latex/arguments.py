@@ -40,10 +40,10 @@ def titles(tokens: Tokens, end: int) -> Iterator[tuple[int, int]]:
         if kind == "{" and tokens.partners[number] >= 0:
             number = tokens.partners[number]
         elif kind == "word" and tokens.name(number) in PREAMBLE:
-            found = arguments(tokens, number + 1, end, COMMANDS[tokens.name(number)].arguments)
-            if found:
-                yield number, found[1]
-                number = found[1] - 1
+            parsed = arguments(tokens, number + 1, end, COMMANDS[tokens.name(number)].arguments)
+            if parsed:
+                yield number, parsed[1]
+                number = parsed[1] - 1
         number += 1
 
 

@@ -174,8 +174,8 @@ class _Walk:
             return number + 1
         if raw[1] != "\\":
             return self._tag(number, number + 1, "sign")
-        found = arguments(self.tokens, number + 1, frame.end, "o")
-        after = found[1] if found else number + 1
+        parsed = arguments(self.tokens, number + 1, frame.end, "o")
+        after = parsed[1] if parsed else number + 1
         if frame.tables and frame.tables[-1] and not frame.depth:
             self._flush()
             return after
@@ -184,10 +184,10 @@ class _Walk:
     def _address(self, number: int, frame: _Frame) -> int:
         name = self.tokens.name(number)
         if name == "href":
-            found = arguments(self.tokens, number + 1, frame.end, "i")
-            if found and found[0][0].letter == "i":
-                text = found[0][0]
-                return self._open(number, text.start + 1, text.end, found[1], frame)
+            parsed = arguments(self.tokens, number + 1, frame.end, "i")
+            if parsed and parsed[0][0].letter == "i":
+                text = parsed[0][0]
+                return self._open(number, text.start + 1, text.end, parsed[1], frame)
         return self._tag(number, number + 1, "figure" if name in COMMANDS else "address")
 
     def _environment(self, number: int, partner: int, frame: _Frame) -> int:
@@ -199,9 +199,9 @@ class _Walk:
             return self._tag(number, partner + 1 if ends else frame.end, "display")
         letters = ENVIRONMENTS.get(name.rstrip("*"))
         if letters is not None:
-            found, after = arguments(self.tokens, number + 1, frame.end, letters) or ([], number + 1)
+            parsed, after = arguments(self.tokens, number + 1, frame.end, letters) or ([], number + 1)
         else:
-            found, after = [], self._unknown_arguments(number + 1, frame.end, "")
+            parsed, after = [], self._unknown_arguments(number + 1, frame.end, "")
         if name in FLOATS and ends:
             self._tag(number, partner + 1, "float")
             if len(self._frames) > MAX_DEPTH:
@@ -210,7 +210,7 @@ class _Walk:
             return after
         self._flush()
         frame.tables.append(name in TABLES)
-        return self._texts(found, after)
+        return self._texts(parsed, after)
 
     def _command(self, number: int, frame: _Frame) -> int:
         name = self.tokens.name(number)
@@ -224,17 +224,17 @@ class _Walk:
                 at += 1
             partner = self.tokens.partners[at] if at < frame.end else -1
             return self._tag(number, partner + 1 if at < partner < frame.end else number + 1, "setting")
-        found = arguments(self.tokens, number + 1, frame.end, command.arguments) if command else None
-        if not command or not found:
+        parsed = arguments(self.tokens, number + 1, frame.end, command.arguments) if command else None
+        if not command or not parsed:
             return self._tag(number, self._unknown_arguments(number + 1, frame.end, " "), "command")
-        taken, after = found
-        if not taken:
+        arguments_read, after = parsed
+        if not arguments_read:
             # An empty group ends the name.
             after = number + 1 + (self._is(number + 1, "{}") and number + 1 < frame.end)
         if command.role == "divider":
             self._flush()
-            return self._texts(taken, after)
-        inline = next((argument for argument in taken if argument.letter == "i"), None)
+            return self._texts(arguments_read, after)
+        inline = next((argument for argument in arguments_read if argument.letter == "i"), None)
         if inline:
             return self._open(number, inline.start + 1, inline.end, after, frame)
         if (
@@ -244,7 +244,7 @@ class _Walk:
         ):
             after = min(after + 1, frame.end)
         self._tag(number, after, "layout" if command.role == "layout" else "known")
-        return self._texts(taken, after)
+        return self._texts(arguments_read, after)
 
     def _is(self, number: int, spelling: str) -> bool:
         return number < len(self.tokens) and self.tokens.raw(number) == spelling

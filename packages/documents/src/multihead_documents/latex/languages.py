@@ -69,8 +69,8 @@ def rename(text: str, source: str | None, target: str | None) -> Iterator[Edit[s
     old, new = _names(source), _names(target)
     if not old or not new or set(old) & set(new):
         return
-    for found in _OPTIONS.finditer(text):
-        span = Span(*found.span(found.lastgroup or 0))
+    for match in _OPTIONS.finditer(text):
+        span = Span(*match.span(match.lastgroup or 0))
         options = text[span.start : span.end]
         names = _OPTION.findall(options)
         was = next((name for name in names if name in old), None)

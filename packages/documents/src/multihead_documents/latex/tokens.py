@@ -116,16 +116,16 @@ class Tokens:
         place = len(text) - len(text.removeprefix("\ufeff"))
         if place:
             yield "par", 0
-        while found := match(text, place):
-            group = found.lastgroup or ""
+        while token := match(text, place):
+            group = token.lastgroup or ""
             kind = _NAMES.get(group, group)
-            end = found.end()
+            end = token.end()
             last = ""
             if kind == "begin":
-                name = _ENVIRONMENT.search(found[0])
+                name = _ENVIRONMENT.search(token[0])
                 last = f"\\end{{{name[1]}}}" if name and name[1] in verbatim else ""
             elif kind == "word":
-                last = _SKIP_ENDS.get(found[0], "")
+                last = _SKIP_ENDS.get(token[0], "")
             if last:
                 end = -1 if last in missing else text.find(last, end)
                 if end < 0:

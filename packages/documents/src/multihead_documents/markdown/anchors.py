@@ -30,11 +30,11 @@ def names(headings: Iterable[tuple[int, Markup]]) -> dict[int, str]:
 
 def by_name(places: Iterable[str]) -> dict[str, list[str]]:
     """Return the places that a page links to, each as it is spelled, by the name of their heading."""
-    found: dict[str, list[str]] = {}
+    anchors: dict[str, list[str]] = {}
     for place in sorted({unquote(place) for place in places}):
         if not _UNFIT.search(place):
-            found.setdefault(_name(place), []).append(place)
-    return found
+            anchors.setdefault(_name(place), []).append(place)
+    return anchors
 
 
 def anchor(block: Block, old: Markup, new: Markup, places: Sequence[str]) -> Iterator[Edit[str]]:

@@ -62,10 +62,10 @@ def _place(rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, 
 
     def placed(state: StateInline, silent: bool) -> bool:
         before = len(state.tokens)
-        found = bool(rule(state, silent))
+        matched = bool(rule(state, silent))
         if len(state.tokens) > before:
             state.tokens[-1].meta["end"] = state.pos
-        return found
+        return matched
 
     return placed
 
@@ -83,9 +83,9 @@ def blocks(text: str, known: MutableMapping[str, Any]) -> Iterator[Block]:
     front = FRONT.match(text)
     begin = front.end() if front else len(text) - len(text.removeprefix("\ufeff"))
     lines: list[Span] = []
-    for found in _LINE_END.finditer(text, begin):
-        lines.append(Span(begin, found.start()))
-        begin = found.end()
+    for match in _LINE_END.finditer(text, begin):
+        lines.append(Span(begin, match.start()))
+        begin = match.end()
     lines.append(Span(begin, len(text)))
     tokens = _PARSER.parse(text[lines[0].start :], known)
     row: list[Token] = []
@@ -112,9 +112,9 @@ def _block(text: str, lines: Sequence[Span], before: Token, token: Token) -> Ite
     content = token.content.split("\n")
     # First lines of non-ASCII white space are missing from the content.
     for first in range(token.map[0], max(token.map[0], token.map[1] - len(content)) + 1):
-        found = _locate(text, lines[first : first + len(content)], content, kind)
-        if found:
-            yield Block(token.content, token.children or (), kind, *found)
+        location = _locate(text, lines[first : first + len(content)], content, kind)
+        if location:
+            yield Block(token.content, token.children or (), kind, *location)
             return
 
 
@@ -144,7 +144,7 @@ def _cells(text: str, lines: Sequence[Span], row: Sequence[Token]) -> Iterator[B
     if not row or not row[0].map:
         return
     span = lines[row[0].map[0]]
-    cuts = [found.start() for found in _PIPE.finditer(text, span.start, span.end)]
+    cuts = [match.start() for match in _PIPE.finditer(text, span.start, span.end)]
     fields = list(zip([span.start, *(cut + 1 for cut in cuts)], [*cuts, span.end], strict=True))
     at = 0
     for token in row:

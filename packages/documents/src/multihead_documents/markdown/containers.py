@@ -46,12 +46,12 @@ def contain(parser: MarkdownIt) -> None:
 
 def _admonition(state: StateBlock, line: int, end: int, silent: bool) -> bool:
     """Parse ``!!! note "Title"``, ``??? note`` or ``=== "Tab"`` and the indented lines below."""
-    found = None if state.is_code_block(line) else _INDENTED.match(line_text(state, line))
-    last = _body_end(state, line + 1, end) if found else line + 1
-    if not found or last == line + 1:
+    match = None if state.is_code_block(line) else _INDENTED.match(line_text(state, line))
+    last = _body_end(state, line + 1, end) if match else line + 1
+    if not match or last == line + 1:
         return False
     if not silent:
-        _title(state, line, found["title"] or found["tab"])
+        _title(state, line, match["title"] or match["tab"])
         _body(state, line + 1, last, state.blkIndent + 4)
     return True
 
@@ -61,26 +61,26 @@ def _fence(state: StateBlock, line: int, end: int, silent: bool) -> bool:
     text = line_text(state, line)
     if state.is_code_block(line):
         return False
-    found = _FENCE.match(text)
-    if not found and not text.startswith(":::"):
+    match = _FENCE.match(text)
+    if not match and not text.startswith(":::"):
         return False
     if not silent:
-        _title(state, line, found and (found["label"] or found["title"] or found["caption"]))
+        _title(state, line, match and (match["label"] or match["title"] or match["caption"]))
         state.line = _after_options(state, line + 1, end) if text[:1] == ":" else line + 1
     return True
 
 
 def _directive(state: StateBlock, line: int, end: int, silent: bool) -> bool:
     """Parse a MyST directive that holds Markdown, such as a fence with the information ``{note}``."""
-    found = None if state.is_code_block(line) else _DIRECTIVE.match(line_text(state, line))
-    if not found or found["name"] not in _OF_TEXT or found["fence"][0] == ":":
+    match = None if state.is_code_block(line) else _DIRECTIVE.match(line_text(state, line))
+    if not match or match["name"] not in _OF_TEXT or match["fence"][0] == ":":
         return False
-    closing = re.compile(rf"{found['fence']}{found['fence'][0]}*\s*\Z")
+    closing = re.compile(rf"{match['fence']}{match['fence'][0]}*\s*\Z")
     last = next((n for n in range(line + 1, end) if closing.match(line_text(state, n))), None)
     if last is None:
         return False
     if not silent:
-        _title(state, line, found["title"])
+        _title(state, line, match["title"])
         _body(state, _after_options(state, line + 1, last), last, state.blkIndent)
         state.line = last + 1
     return True
@@ -104,11 +104,11 @@ def _is_marked(state: StateBlock, line: int, end: int, silent: bool) -> bool:
 def _mark(state: StateBlock, line: int) -> re.Match[str] | None:
     """Return the mark of a note, or of a definition at most one line below its term."""
     text = line_text(state, line)
-    found = _DEFINITION.match(text)
-    if not found:
+    match = _DEFINITION.match(text)
+    if not match:
         return _NOTE.match(text)
     term = line - 1 if line and not state.isEmpty(line - 1) else line - 2
-    return found if term >= 0 and not state.isEmpty(term) else None
+    return match if term >= 0 and not state.isEmpty(term) else None
 
 
 def _after_options(state: StateBlock, line: int, end: int) -> int:

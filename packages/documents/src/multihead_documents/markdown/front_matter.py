@@ -45,14 +45,14 @@ def entries(text: str) -> Iterator[Entry]:
     if not front:
         return
     toml = front[1] == "+++"
-    for found in _ENTRY.finditer(text, front.start(), front.end()):
-        raw, span = found["value"], Span(*found.span("value"))
+    for match in _ENTRY.finditer(text, front.start(), front.end()):
+        raw, span = match["value"], Span(*match.span("value"))
         if raw.startswith('"'):
             try:
-                yield Entry(found["key"], str(json.loads(raw)), span, '"')
+                yield Entry(match["key"], str(json.loads(raw)), span, '"')
             except ValueError:  # an escape that JSON lacks
                 continue
         elif raw.startswith("'"):
-            yield Entry(found["key"], raw[1:-1].replace("''", "'"), span, "'")
+            yield Entry(match["key"], raw[1:-1].replace("''", "'"), span, "'")
         elif not toml and is_plain(raw):
-            yield Entry(found["key"], raw, span, "")
+            yield Entry(match["key"], raw, span, "")

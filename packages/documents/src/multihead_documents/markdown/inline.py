@@ -111,20 +111,20 @@ class _Walk:
 
     def _html(self, raw: str) -> Item:
         end = self._found(raw)
-        found = _HTML.match(raw)
-        if not found or found[2].lower() in _VOID or raw.endswith("/>"):
-            return self._tag(end, "alone", found[2].lower() if found else "html")
-        return self._tag(end, "close" if found[1] else "open", f"<{found[2].lower()}>")
+        match = _HTML.match(raw)
+        if not match or match[2].lower() in _VOID or raw.endswith("/>"):
+            return self._tag(end, "alone", match[2].lower() if match else "html")
+        return self._tag(end, "close" if match[1] else "open", f"<{match[2].lower()}>")
 
     def _texts(self, text: str) -> Iterator[Item]:
         """Yield text, with footnote marks and task checkboxes as tags."""
         start, end = self.base + self.at, self._found(text)
         begun = self.at
-        for found in _ATOM.finditer(text):
-            if found[0][1] != "^" and start > 0:
+        for match in _ATOM.finditer(text):
+            if match[0][1] != "^" and start > 0:
                 continue
-            yield from self._plain(begun + found.start())
-            yield self._tag(begun + found.end(), "alone", "mark")
+            yield from self._plain(begun + match.start())
+            yield self._tag(begun + match.end(), "alone", "mark")
         yield from self._plain(end)
 
     def _plain(self, end: int) -> Iterator[Item]:

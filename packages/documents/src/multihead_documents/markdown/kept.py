@@ -56,10 +56,10 @@ def with_attributes(rule: Callable[[StateInline, bool], bool]) -> Callable[[Stat
     """Wrap the rule of a link, image or code span to take the attributes that follow it."""
 
     def extended(state: StateInline, silent: bool) -> bool:
-        found = bool(rule(state, silent))
-        if found and (attributes := ATTRIBUTES.match(state.src, state.pos, state.posMax)):
+        matched = bool(rule(state, silent))
+        if matched and (attributes := ATTRIBUTES.match(state.src, state.pos, state.posMax)):
             state.pos = attributes.end()
-        return found
+        return matched
 
     return extended
 
@@ -71,10 +71,10 @@ def line_text(state: StateBlock, line: int) -> str:
 
 def _is_kept(state: StateInline, silent: bool) -> bool:
     """Take a part that is kept, as a token of type ``kept_...``, or a ``placeholder``."""
-    found = _part(state)
-    if not found:
+    part = _part(state)
+    if not part:
         return False
-    name, end = found
+    name, end = part
     if not silent:
         token = state.push(name, "", 0)
         token.content = state.src[state.pos : end]
@@ -88,13 +88,13 @@ def _part(state: StateInline) -> tuple[str, int] | None:
     if state.src[state.pos] not in "$\\{<:[*":
         return None
     for name, pattern in _KEPT:
-        if found := pattern.match(state.src, state.pos, state.posMax):
-            return f"kept_{name}", found.end()
-    if found := PLACEHOLDER.match(state.src, state.pos, state.posMax):
-        return "placeholder", found.end()
-    found = _MATH.match(state.src, state.pos, state.posMax)
+        if match := pattern.match(state.src, state.pos, state.posMax):
+            return f"kept_{name}", match.end()
+    if match := PLACEHOLDER.match(state.src, state.pos, state.posMax):
+        return "placeholder", match.end()
+    match = _MATH.match(state.src, state.pos, state.posMax)
     # "$5 for A and $6 for B$" is money: a formula has a sign, or no space.
-    return ("kept_math", found.end()) if found and _FORMULA.search(found[1]) else None
+    return ("kept_math", match.end()) if match and _FORMULA.search(match[1]) else None
 
 
 def _kept_lines(state: StateBlock, line: int, end: int, silent: bool) -> bool:
@@ -117,8 +117,8 @@ def _last_kept(state: StateBlock, line: int, end: int) -> int | None:
     if _LINE.match(text) or _WHOLE.match(text):
         return line
     for opening, closing in _OPENINGS:
-        if found := opening.match(text):
-            last = re.compile(closing % tuple(map(re.escape, found.groups())) if "%s" in closing else closing)
+        if match := opening.match(text):
+            last = re.compile(closing % tuple(map(re.escape, match.groups())) if "%s" in closing else closing)
             for number in range(line + 1, min(end, line + _MOST_LINES)):
                 if state.sCount[number] < state.blkIndent and not state.isEmpty(number):
                     return None

@@ -24,18 +24,22 @@ def links_within(text: str, references: Mapping[str, Mapping[str, Any]]) -> set[
         text: the page.
         references: its link reference definitions, as markdown-it has them.
     """
-    found = {*_LINK.findall(text), *_ATTRIBUTE.findall(text)}
-    found |= {str(one["href"])[1:] for one in references.values() if str(one["href"]).startswith("#")}
-    return places_without_id(found, text)
+    targets = {*_LINK.findall(text), *_ATTRIBUTE.findall(text)}
+    targets |= {
+        str(reference["href"])[1:]
+        for reference in references.values()
+        if str(reference["href"]).startswith("#")
+    }
+    return places_without_id(targets, text)
 
 
 def places_without_id(places: Iterable[str], text: str) -> set[str]:
     """Return the places that a page does not name itself, by an id."""
-    own = {one or other for one, other in _OWN.findall(text)}
-    return {place for place in places if place and place not in own and unquote(place) not in own}
+    ids = {identifier or other for identifier, other in _OWN.findall(text)}
+    return {place for place in places if place and place not in ids and unquote(place) not in ids}
 
 
 def links_beyond(text: str) -> Iterator[tuple[str, str]]:
     """Yield the pages that a page links to and the places in them: ``guide.md#set-up``."""
-    for found in _BEYOND.finditer(text):
-        yield unquote(found[1]), found[2]
+    for match in _BEYOND.finditer(text):
+        yield unquote(match[1]), match[2]

@@ -51,10 +51,10 @@ class Markdown(TextDocument):
             if inline:
                 self._contents.append((block, inline))
                 self._add(Segment(len(self.segments), inline.markup.collapsed(), place))
-        found = zip(self._contents, self.segments[len(self._front) :], strict=True)
+        headings = zip(self._contents, self.segments[len(self._front) :], strict=True)
         self._headings = anchors.names(
             (segment.number, segment.source)
-            for (block, _), segment in found
+            for (block, _), segment in headings
             if block.kind in ("heading", "underlined")
         )
         self.links = links.links_within(text.text, self._known.get("references", {}))
@@ -77,7 +77,7 @@ class Markdown(TextDocument):
             if number >= first
         }
         levels = {number: self._level(number, target) for number, target in targets.items()}
-        wanted = [_plain(targets.get(segment.number, segment.source)) for segment in self.segments[first:]]
+        texts = [_plain(targets.get(segment.number, segment.source)) for segment in self.segments[first:]]
         edits: list[Edit[str]] = []
         for least in ESCAPE_LEVELS:
             edits = list(
@@ -86,7 +86,7 @@ class Markdown(TextDocument):
             # Parsed alone, each translation is right; in context it may start a table.
             text = splice(self._text.text, edits)
             again = Markdown(self.path, Text(self._text.path, text, self._text.encoding))
-            if [_plain(segment.source) for segment in again.segments[first:]] == wanted:
+            if [_plain(segment.source) for segment in again.segments[first:]] == texts:
                 break
         yield from front
         yield from edits
@@ -129,7 +129,7 @@ class Markdown(TextDocument):
     def _level(self, number: int, target: Markup) -> int:
         """Return the lowest escape level at which a translation, parsed alone, is unchanged."""
         block, inline = self._contents[number - len(self._front)]
-        wanted = [_shape(piece) for piece in target.pieces]
+        shapes = [_shape(piece) for piece in target.pieces]
         for level in ESCAPE_LEVELS:
             text = "".join(
                 part if isinstance(part, str) else self._text.text[slice(*part)]
@@ -137,12 +137,12 @@ class Markdown(TextDocument):
             )
             if block.kind == "cell":
                 text = text.replace("\\|", "|")
-            found = list(blocks(f"# {text}" if block.kind == "heading" else text, dict(self._known)))
-            items = inline_items(found[0]) if len(found) == 1 else None
+            parsed = list(blocks(f"# {text}" if block.kind == "heading" else text, dict(self._known)))
+            items = inline_items(parsed[0]) if len(parsed) == 1 else None
             if (
                 items
                 and [_shape(p) for p in Markup.of(*(i.piece for i in pair_tags(items))).collapsed().pieces]
-                == wanted
+                == shapes
             ):
                 return level
         return ESCAPE_LEVELS[-1]

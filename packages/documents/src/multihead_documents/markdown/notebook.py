@@ -59,9 +59,9 @@ class Notebook(TextDocument):
 
     def linked(self, places: Iterable[str]) -> None:
         """Take note of headings that other documents, or other cells, link to."""
-        found = set(places)
+        remaining = set(places)
         for page in {id(cell): cell.page for cell, _ in self._cells.values()}.values():
-            page.linked(found)
+            page.linked(remaining)
 
     def _add_cell(self, level: Level, lines: list[Value]) -> None:
         text = "".join(line.text for line in lines)
@@ -79,9 +79,11 @@ class Notebook(TextDocument):
             return id(self._cells[number][0])
 
         for _, numbers in groupby(sorted(translations), key=cell_of):
-            chosen = list(numbers)
-            cell = self._cells[chosen[0]][0]
-            text = cell.page.translated({self._cells[number][1]: translations[number] for number in chosen})
+            cell_numbers = list(numbers)
+            cell = self._cells[cell_numbers[0]][0]
+            text = cell.page.translated(
+                {self._cells[number][1]: translations[number] for number in cell_numbers}
+            )
             yield Edit(Span(cell.lines[0].span.start, cell.lines[-1].span.end), [self._spell(cell, text)])
 
     def _spell(self, cell: _Cell, text: str) -> str:

@@ -24,15 +24,15 @@ class Tmx(XmlDocument):
     ) -> None:
         super().__init__(path, data)
         units = list(tmx_units(xml_events([data], str(path)), str(path)))
-        found = list(dict.fromkeys(language for unit in units for language in unit.variants))
+        languages = list(dict.fromkeys(language for unit in units for language in unit.variants))
         source = source_language or next(
             (unit.source_language for unit in units if unit.source_language), None
         )
-        if units and (source is None or best_language(source, found) is None):
+        if units and (source is None or best_language(source, languages) is None):
             fact = f"no segments in {source}" if source else "no source language (srclang)"
-            remedy = f"Name one of {', '.join(found[:20]) or 'none'}."
+            remedy = f"Name one of {', '.join(languages[:20]) or 'none'}."
             raise DocumentError(fact, place=str(path), remedy=remedy)
-        others = [language for language in found if source and best_language(source, [language]) is None]
+        others = [language for language in languages if source and best_language(source, [language]) is None]
         self.source_language = source
         self.target_language = target_language or (others[0] if len(others) == 1 else None)
         self._variants: list[tuple[Element, Element | None, Inline]] = []

@@ -53,13 +53,15 @@ def tmx_units(events: Iterable[Event], path: str) -> Iterator[TranslationUnit]:
             depth += 1
             continue
         unit = collect(event, stream, path)
-        own = unit.attributes.get("srclang", language)
-        yield TranslationUnit(unit, _variants(unit, path), None if own == "*all*" else own)
+        unit_language = unit.attributes.get("srclang", language)
+        yield TranslationUnit(
+            unit, _variants(unit, path), None if unit_language == "*all*" else unit_language
+        )
 
 
 def _variants(unit: Element, path: str) -> dict[str, Element]:
     """Return the first variant with a segment of each language."""
-    found: dict[str, Element] = {}
+    variants: dict[str, Element] = {}
     for child in unit.children():
         if child.name != "tuv" or child.child("seg") is None:
             continue
@@ -67,5 +69,5 @@ def _variants(unit: Element, path: str) -> dict[str, Element]:
         if not language:
             place = f"{path}:{child.start.line}"
             raise DocumentError("a <tuv> without xml:lang", place=place, remedy="Add the language.")
-        found.setdefault(language, child)
-    return found
+        variants.setdefault(language, child)
+    return variants

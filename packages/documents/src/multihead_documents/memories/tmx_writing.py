@@ -39,18 +39,18 @@ def _ids(sides: Iterable[Markup]) -> Iterator[str]:
 
 def _content(side: Markup, numbers: dict[str, str]) -> str:
     kinds = set(side.tags)
-    found = []
+    parts = []
     for piece in side.pieces:
         if isinstance(piece, str):
             # A line feed is white space here, and each unit keeps to its lines.
-            found.append(escape(_FORBIDDEN.sub("\ufffd", piece), {"\n": "&#10;", "\r": "&#13;"}))
+            parts.append(escape(_FORBIDDEN.sub("\ufffd", piece), {"\n": "&#10;", "\r": "&#13;"}))
             continue
         number = numbers[piece.id]
         whole = {Tag(piece.id, "open"), Tag(piece.id, "close")} <= kinds
         if whole and piece.kind != "alone":
-            found.append(f'<{"bpt" if piece.kind == "open" else "ept"} i="{number}"/>')
+            parts.append(f'<{"bpt" if piece.kind == "open" else "ept"} i="{number}"/>')
         elif piece.kind == "alone":
-            found.append(f'<ph x="{number}"/>')
+            parts.append(f'<ph x="{number}"/>')
         else:
-            found.append(f'<it pos="{"begin" if piece.kind == "open" else "end"}" x="{number}"/>')
-    return "".join(found)
+            parts.append(f'<it pos="{"begin" if piece.kind == "open" else "end"}" x="{number}"/>')
+    return "".join(parts)

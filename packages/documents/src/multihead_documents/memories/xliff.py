@@ -37,7 +37,7 @@ class Xliff(XmlDocument):
         if self._version == 1:
             return super()._escape(text)
         pieces = FORBIDDEN.split(text)
-        codes = [f'<{self._prefix}cp hex="{ord(found):04X}"/>' for found in FORBIDDEN.findall(text)]
+        codes = [f'<{self._prefix}cp hex="{ord(character):04X}"/>' for character in FORBIDDEN.findall(text)]
         return b"".join(
             super(Xliff, self)._escape(piece) + self._bytes(code)
             for piece, code in zip(pieces, [*codes, ""], strict=True)
@@ -130,13 +130,13 @@ class Xliff(XmlDocument):
 
     def _segmented(self, unit: Unit, changed: Mapping[int, Translation]) -> Iterator[Edit[bytes]]:
         """Fill the ``<mrk>`` of a segmented unit of XLIFF 1.2, or build a new target if one is missing."""
-        wanted = [part for part in unit.parts if part.source.start.span.start in changed]
-        review = any(changed[part.source.start.span.start].review for part in wanted)
-        state = _first(Translation(wanted[0].inline.markup, review))
+        changed_parts = [part for part in unit.parts if part.source.start.span.start in changed]
+        review = any(changed[part.source.start.span.start].review for part in changed_parts)
+        state = _first(Translation(changed_parts[0].inline.markup, review))
         whole, target = unit.element.child("seg-source"), unit.element.child("target")
         assert whole is not None
-        if target is not None and all(part.target and not part.target.start.empty for part in wanted):
-            for part in wanted:
+        if target is not None and all(part.target and not part.target.start.empty for part in changed_parts):
+            for part in changed_parts:
                 assert part.target
                 yield Edit(
                     part.target.content, self._content(part.inline, changed[part.source.start.span.start])

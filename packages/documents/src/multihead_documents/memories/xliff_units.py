@@ -99,10 +99,10 @@ def xliff_units(events: Iterable[Event], path: str, encoding: str = "utf-8") -> 
             )
         if event.name == ("trans-unit" if languages.version == 1 else "unit"):
             unit = Unit(collect(event, stream, path), languages, path, encoding)
-            wanted = translate.pop()
-            if wanted and languages.version == 1:
+            is_translatable = translate.pop()
+            if is_translatable and languages.version == 1:
                 _read_first(unit)
-            elif wanted:
+            elif is_translatable:
                 _read_second(unit)
             if unit.parts:
                 yield unit
@@ -202,8 +202,8 @@ def _add_part(
         items, f"{unit.path}:{source.start.line}", size=lambda text: len(text.encode(unit.encoding))
     )
     if inline:
-        found = target_markup(items_of(target, vocabulary), inline) if target else None
-        unit.parts.append(Part(source, target, inline, found, state))
+        target_text = target_markup(items_of(target, vocabulary), inline) if target else None
+        unit.parts.append(Part(source, target, inline, target_text, state))
 
 
 def _number(value: str | None) -> int | None:

@@ -43,11 +43,11 @@ def alternative_texts(event: Event, place: str) -> Iterator[AlternativeText]:
     """
     for name in _NAMES:
         text = " ".join(event.attributes.get(name, "").split())
-        found = re.search(rb"""\s%b\s*=\s*(["'])(.+?)\1""" % name.encode(), event.raw, re.DOTALL)
-        if not (text and found) or _FILE.fullmatch(text):
+        match = re.search(rb"""\s%b\s*=\s*(["'])(.+?)\1""" % name.encode(), event.raw, re.DOTALL)
+        if not (text and match) or _FILE.fullmatch(text):
             continue
-        if " ".join(html.unescape(found[2].decode()).split()) != text:
+        if " ".join(html.unescape(match[2].decode()).split()) != text:
             continue  # what looks like the attribute is in the value of another
-        span = Span(event.span.start + found.start(2), event.span.start + found.end(2))
+        span = Span(event.span.start + match.start(2), event.span.start + match.end(2))
         if inline := trim([Item(text, span)], place):
             yield AlternativeText(inline)

@@ -176,7 +176,7 @@ class ArchiveDocument(Document):
     def _changes(self, translations: Mapping[int, Translation]) -> dict[str, bytes]:
         """Return the parts that these translations change."""
         edits = self._edits(translations)
-        return {name: splice(self._parts[name], found) for name, found in edits.items()}
+        return {name: splice(self._parts[name], part_edits) for name, part_edits in edits.items()}
 
     def _edits(self, translations: Mapping[int, Translation]) -> dict[str, list[Edit[bytes]]]:
         """Return the edits of each part."""

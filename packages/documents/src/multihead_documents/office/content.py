@@ -73,7 +73,7 @@ class Content:
         """Return the fragments, texts that look alike in one run."""
         result: list[bytes | Span] = []
         for properties, group in groupby(fragments, key=lambda fragment: fragment.properties):
-            for is_span, contents in groupby((one.content for one in group), key=_is_span):
+            for is_span, contents in groupby((entry.content for entry in group), key=_is_span):
                 if is_span:
                     for content in contents:
                         result += self._run(content, properties)
@@ -203,14 +203,14 @@ def _format(entries: Sequence[Entry], base: bytes) -> list[Entry]:
         if entry.kind is None:
             blank = not entry.text.strip()
             visible = (current or bases[-1]) if blank else entry.visible
-            wanted = None if visible == bases[-1] else visible
-            if wanted != current:
+            formatting = None if visible == bases[-1] else visible
+            if formatting != current:
                 end()
-                if wanted is not None:
+                if formatting is not None:
                     opening = Entry("open", FORMAT, [])
                     opening.base = entry.fragments[0].properties or b""
                     result.append(opening)
-                current = wanted
+                current = formatting
         else:
             end()
             current = None

@@ -80,32 +80,32 @@ def header_texts(sheet: bytes, place: str) -> Iterator[HeaderText]:
         place: for errors.
     """
     begin = sheet.find(b"headerFooter")
-    for found in _ELEMENT.finditer(sheet, begin) if begin >= 0 else ():
-        length = len(html.unescape(found[2].decode()))
-        lines = [one for items in _lines(sheet, Span(*found.span(2))) if (one := _trim(items, place))]
+    for match in _ELEMENT.finditer(sheet, begin) if begin >= 0 else ():
+        length = len(html.unescape(match[2].decode()))
+        lines = [one for items in _lines(sheet, Span(*match.span(2))) if (one := _trim(items, place))]
         texts = sum(len(line.markup.text) for line in lines)
         for line in lines:
             room = (LONGEST - length + texts) // len(lines)
-            before = sheet[found.start(2) : line.span.start]
-            yield HeaderText(line, before, Span(*found.span(2)), length, room)
+            before = sheet[match.start(2) : line.span.start]
+            yield HeaderText(line, before, Span(*match.span(2)), length, room)
 
 
 def _trim(items: list[Item], place: str) -> Inline | None:
-    found = trim(pair_tags(items), place, loose=lambda tag: tag.name == "format")
-    return found if found and any(letter.isalpha() for letter in found.markup.text) else None
+    trimmed = trim(pair_tags(items), place, loose=lambda tag: tag.name == "format")
+    return trimmed if trimmed and any(letter.isalpha() for letter in trimmed.markup.text) else None
 
 
 def _lines(sheet: bytes, span: Span) -> Iterator[list[Item]]:
     """Yield the content of each line of each section."""
     items: list[Item] = []
-    for found in _UNIT.finditer(sheet, span.start, span.end):
-        where, raw = Span(*found.span()), found[0].decode()
-        if found["section"] or found["line"]:
+    for match in _UNIT.finditer(sheet, span.start, span.end):
+        where, raw = Span(*match.span()), match[0].decode()
+        if match["section"] or match["line"]:
             yield items
             items = []
-        elif found["field"] or found["format"]:
-            name = "field" if found["field"] else "format"
+        elif match["field"] or match["format"]:
+            name = "field" if match["field"] else "format"
             items.append(Item(Tag("", "alone", name, raw), where))
         else:
-            items.append(Item("&" if found["letter"] else html.unescape(raw), where))
+            items.append(Item("&" if match["letter"] else html.unescape(raw), where))
     yield items

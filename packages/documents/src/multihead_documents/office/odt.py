@@ -133,8 +133,8 @@ class OpenDocument(ArchiveDocument):
         """Refuse an OpenDocument file of another kind: numbers of a sheet, for one, are text in a letter."""
         if "mimetype" not in self._archive:
             return
-        found = re.match(rb"application/vnd\.oasis\.opendocument\.([a-z]+)", self._archive.read("mimetype"))
-        named = _KINDS.get(found[1].decode()) if found else None
+        match = re.match(rb"application/vnd\.oasis\.opendocument\.([a-z]+)", self._archive.read("mimetype"))
+        named = _KINDS.get(match[1].decode()) if match else None
         if named and named != self.kind:
             fact = f"an OpenDocument file of another kind, .{named}"
             raise DocumentError(fact, place=str(self.path), remedy=f"Give it a name that ends in .{named}.")

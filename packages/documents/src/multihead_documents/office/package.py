@@ -42,7 +42,10 @@ class OfficeDocument(ArchiveDocument):
     def _types(self) -> dict[str, str]:
         """Content type of each part that names its own."""
         overrides = self._attributes("[Content_Types].xml", "Override")
-        return {found.get("PartName", "").lstrip("/"): found.get("ContentType", "") for found in overrides}
+        return {
+            attributes.get("PartName", "").lstrip("/"): attributes.get("ContentType", "")
+            for attributes in overrides
+        }
 
     def _main_part(self, spaces: Sequence[str], content: str) -> str:
         """Return the main part, with a type of one of these name spaces."""
@@ -56,22 +59,24 @@ class OfficeDocument(ArchiveDocument):
     def _related(self, part: str) -> dict[str, Relationship]:
         """Return the relationships of a part to parts of the document, by their ids."""
         folder, name = posixpath.split(part)
-        own = posixpath.join(folder, "_rels", f"{name}.rels")
-        if own not in self._archive:
+        relationships = posixpath.join(folder, "_rels", f"{name}.rels")
+        if relationships not in self._archive:
             return {}
         return {
-            found.get("Id", ""): Relationship(
-                found.get("Type", "").rpartition("/")[2],
-                self._archive.resolve(folder, found.get("Target", "")),
+            attributes.get("Id", ""): Relationship(
+                attributes.get("Type", "").rpartition("/")[2],
+                self._archive.resolve(folder, attributes.get("Target", "")),
             )
-            for found in self._attributes(own, "Relationship")
-            if found.get("TargetMode") != "External"
+            for attributes in self._attributes(relationships, "Relationship")
+            if attributes.get("TargetMode") != "External"
         }
 
     def _targets(self, part: str, kinds: Sequence[str]) -> list[str]:
         """Return the parts of these kinds that a part refers to, kind by kind."""
         related = self._related(part).values()
-        return list(dict.fromkeys(target for kind in kinds for found, target in related if found == kind))
+        return list(
+            dict.fromkeys(target for kind in kinds for target_kind, target in related if target_kind == kind)
+        )
 
     def _list(self, part: str, element: str, kind: str) -> list[tuple[dict[str, str], str]]:
         """Return the attributes of the elements of a part that refer to other parts, and these parts.
@@ -87,8 +92,8 @@ class OfficeDocument(ArchiveDocument):
         related = self._related(part)
         listed: list[tuple[dict[str, str], str]] = []
         for event in self._starts(part, element):
-            found = _RELATION.search(event.raw)
-            relationship = related.get(found[1].decode(errors="replace")) if found else None
+            match = _RELATION.search(event.raw)
+            relationship = related.get(match[1].decode(errors="replace")) if match else None
             if relationship is None:
                 fact = f"<{element}> refers to no part of the document"
                 remedy = "Save it again in the program that made it."

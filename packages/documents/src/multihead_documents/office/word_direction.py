@@ -41,7 +41,7 @@ class _Next:
     """Places of a pattern, each looked for once."""
 
     def __init__(self, pattern: re.Pattern[bytes], part: bytes) -> None:
-        self._places = (found.start() for found in pattern.finditer(part))
+        self._places = (match.start() for match in pattern.finditer(part))
         self._place = -1.0
 
     def after(self, start: int) -> float:
@@ -66,12 +66,12 @@ def turn(part: bytes, right_to_left: bool) -> bytes:
     prefix = root[1]
     edits: list[Edit[bytes]] = []
     ends, letters = _Next(re.compile(_END % prefix), part), _Next(_LETTER, part)
-    for found in re.finditer(_PARAGRAPH % (prefix, prefix), part):
-        has_letter = letters.after(found.end()) < ends.after(found.end())
+    for match in re.finditer(_PARAGRAPH % (prefix, prefix), part):
+        has_letter = letters.after(match.end()) < ends.after(match.end())
         if has_letter == right_to_left:
-            edits.append(_paragraph(part, found, prefix, right_to_left))
-    for found in re.finditer(_TABLE % prefix, part):
-        edits.append(_state(part, found.end(), _COLUMNS, prefix + b"bidiVisual", right_to_left))
+            edits.append(_paragraph(part, match, prefix, right_to_left))
+    for match in re.finditer(_TABLE % prefix, part):
+        edits.append(_state(part, match.end(), _COLUMNS, prefix + b"bidiVisual", right_to_left))
     return splice(part, edits)
 
 
@@ -84,14 +84,14 @@ def direct(properties: bytes, text: bytes, prefix: bytes) -> bytes:
         prefix: of the elements, with the colon.
     """
     right_to_left = bool(_LETTER.search(text))
-    found = _RUN.match(properties)
-    if not found or found[1]:
+    match = _RUN.match(properties)
+    if not match or match[1]:
         return b"<%brPr><%brtl/></%brPr>" % (prefix, prefix, prefix) if right_to_left else properties
-    named = _RTL.search(properties, found.end())
+    named = _RTL.search(properties, match.end())
     letters = any(map(str.isalpha, _ESCAPE.sub(b"", text).decode()))
     if not right_to_left and not (named and named[1] and letters):
         return properties  # what has no letters goes with its neighbours
-    return splice(properties, [_state(properties, found.end(), _RTL, prefix + b"rtl", right_to_left)])
+    return splice(properties, [_state(properties, match.end(), _RTL, prefix + b"rtl", right_to_left)])
 
 
 def _paragraph(part: bytes, found: re.Match[bytes], prefix: bytes, right_to_left: bool) -> Edit[bytes]:
@@ -107,11 +107,11 @@ def _state(
     part: bytes, start: int, pattern: re.Pattern[bytes], name: bytes, right_to_left: bool
 ) -> Edit[bytes]:
     """Return the edit that states a direction in the properties that begin here."""
-    found = pattern.search(part, start)
-    if not found:  # what looked like a start tag is in a comment
+    match = pattern.search(part, start)
+    if not match:  # what looked like a start tag is in a comment
         return Edit(Span(start, start), [])
-    end = found.end() if found[1] else found.start()
-    return Edit(Span(found.start(), end), [_element(name, right_to_left)])
+    end = match.end() if match[1] else match.start()
+    return Edit(Span(match.start(), end), [_element(name, right_to_left)])
 
 
 def _element(name: bytes, right_to_left: bool) -> bytes:

@@ -105,7 +105,11 @@ class Workbook(OfficeDocument):
 
     def _edits(self, translations: Mapping[int, Translation]) -> dict[str, list[Edit[bytes]]]:
         """Return the edits; a header that would be too long for Excel stays as it is."""
-        headers = {n: (part, one) for n, (part, one) in self._contents.items() if isinstance(one, HeaderText)}
+        headers = {
+            n: (part, content)
+            for n, (part, content) in self._contents.items()
+            if isinstance(content, HeaderText)
+        }
         more: Counter[tuple[str, Span]] = Counter()
         for number in headers.keys() & translations.keys():
             part, header = headers[number]

@@ -33,8 +33,8 @@ class Position:
             self.row = int(named) if re.fullmatch("[0-9]{1,7}", named) else self.row + 1
             self.column = 0
         elif event.name == "c":
-            found = _REFERENCE.fullmatch(named)
-            self.column = _column(found[1]) if found else self.column + 1
+            match = _REFERENCE.fullmatch(named)
+            self.column = _column(match[1]) if match else self.column + 1
 
 
 class CellSet:

@@ -98,17 +98,17 @@ class _Parser:
     def _element(self, region: _Region, number: int) -> int:
         """Take the block that begins with a line; return the line after it."""
         lines, last, column = self.lines, region.last, region.column
-        if found := lines.match(_BULLET, number):
-            return self._item(region, number, found.end())
-        if (found := lines.match(ENUMERATOR, number)) and self._is_item(region, number, found.end()):
-            return self._item(region, number, found.end())
-        if found := lines.match(_FIELD, number):
+        if match := lines.match(_BULLET, number):
+            return self._item(region, number, match.end())
+        if (match := lines.match(ENUMERATOR, number)) and self._is_item(region, number, match.end()):
+            return self._item(region, number, match.end())
+        if match := lines.match(_FIELD, number):
             end = lines.until(number, last, column)
-            if found[1].split()[0].lower() in FIELDS:
-                return self._enter_after(region, number, found.end(), end)
+            if match[1].split()[0].lower() in FIELDS:
+                return self._enter_after(region, number, match.end(), end)
             return end
-        if found := lines.match(_OPTION, number):
-            return self._enter_after(region, number, found.end(), lines.until(number, last, column))
+        if match := lines.match(_OPTION, number):
+            return self._enter_after(region, number, match.end(), lines.until(number, last, column))
         if lines.match(_BAR, number):
             return self._line_block(region, number)
         if lines.match(_DOCTEST, number):
@@ -119,12 +119,12 @@ class _Parser:
         if lines.match(_SIMPLE, number):
             end = self._simple_table(number, last)
             return self._table(simple_table(lines, number, end), end)
-        if found := lines.match(_EXPLICIT, number):
-            return self._explicit(region, number, found.end())
+        if match := lines.match(_EXPLICIT, number):
+            return self._explicit(region, number, match.end())
         if lines.match(_ANONYMOUS, number):
             return lines.until(number, last, column)
-        found = lines.match(RULE, number)
-        after = self._rule(number, last, found) if found else None
+        match = lines.match(RULE, number)
+        after = self._rule(number, last, match) if match else None
         return after or self._text(region, number)
 
     def _item(self, region: _Region, number: int, place: int) -> int:
@@ -206,9 +206,9 @@ class _Parser:
         lines = self.lines
         below = number + 2
         if below < last and not lines.is_blank(number + 1) and not lines.is_blank(below):
-            found = lines.match(RULE, below)
-            if found and found[1] == rule[1]:
-                self._add("title", number + 1, below, (Span(*rule.span()), Span(*found.span())))
+            match = lines.match(RULE, below)
+            if match and match[1] == rule[1]:
+                self._add("title", number + 1, below, (Span(*rule.span()), Span(*match.span())))
                 return below + 1
         return number + 1 if len(rule[0]) >= _SHORTEST_RULE else None
 
@@ -264,18 +264,18 @@ class _Parser:
         if place >= lines.ends[number] and (number + 1 >= region.last or lines.is_blank(number + 1)):
             return number + 1  # an empty comment, which ends a list
         for pattern in (_NOTE, _REPLACE):
-            if found := pattern.match(lines.text, place, lines.ends[number]):
-                return self._enter_after(region, number, found.end(), end)
-        found = _DIRECTIVE.match(lines.text, place, lines.ends[number])
-        if found:
-            argument, content = DIRECTIVES.get(found[1].rpartition(":")[2].lower(), ("", ""))
+            if match := pattern.match(lines.text, place, lines.ends[number]):
+                return self._enter_after(region, number, match.end(), end)
+        match = _DIRECTIVE.match(lines.text, place, lines.ends[number])
+        if match:
+            argument, content = DIRECTIVES.get(match[1].rpartition(":")[2].lower(), ("", ""))
             if argument == "version":
-                version = _VERSION.match(lines.text, found.end(), lines.ends[number])
-                return self._enter_after(region, number, version.end() if version else found.end(), end)
+                version = _VERSION.match(lines.text, match.end(), lines.ends[number])
+                return self._enter_after(region, number, version.end() if version else match.end(), end)
             if argument == "body":
-                return self._enter_after(region, number, found.end(), end)
+                return self._enter_after(region, number, match.end(), end)
             if argument:
-                self._directive(region, number, found.end(), end, argument, content)
+                self._directive(region, number, match.end(), end, argument, content)
         return end
 
     def _directive(

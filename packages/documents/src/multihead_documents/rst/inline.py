@@ -77,23 +77,23 @@ class _Scan:
         """Yield the items."""
         content = self.content
         place = 0
-        while found := _SPECIAL.search(content, place):
-            sign, place = found[0], found.end()
+        while match := _SPECIAL.search(content, place):
+            sign, place = match[0], match.end()
             if sign == "\\":
-                yield from self._texts(found.start())
+                yield from self._texts(match.start())
                 place = min(place + 1, len(content))
-                escaped = content[found.start() + 1 : place]
+                escaped = content[match.start() + 1 : place]
                 yield self._item("" if escaped.isspace() else escaped, place)
             elif sign[0] == "_" and sign != "_`":
-                yield from self._reference(found)
+                yield from self._reference(match)
             elif sign[0] == "[":
-                begins = self._begins(found.start(), found.start(), is_name=True)
+                begins = self._begins(match.start(), match.start(), is_name=True)
                 if _FOOTNOTE.fullmatch(sign) and begins and self._ends(place):
-                    yield from self._texts(found.start())
+                    yield from self._texts(match.start())
                     yield self._tag(place, "alone", "reference")
-            elif markup := self._markup(found):
+            elif markup := self._markup(match):
                 end, name, inner = markup
-                yield from self._texts(found.start())
+                yield from self._texts(match.start())
                 if inner:
                     yield self._tag(inner[0], "open", name)
                     yield from self._inner(inner[1])
@@ -131,12 +131,12 @@ class _Scan:
         if kind in self.hopeless:
             return None
         place = inner + 1
-        while found := _ENDS[kind].search(self.content, place):
-            place = found.start() + 1
-            slashes = found.start() - len(self.content[inner : found.start()].rstrip("\\")) - inner
+        while match := _ENDS[kind].search(self.content, place):
+            place = match.start() + 1
+            slashes = match.start() - len(self.content[inner : match.start()].rstrip("\\")) - inner
             is_escaped = kind != "``" and slashes % 2 == 1
-            if not is_escaped and self._ends(found.end()):
-                return found
+            if not is_escaped and self._ends(match.end()):
+                return match
         self.hopeless.add(kind)
         return None
 

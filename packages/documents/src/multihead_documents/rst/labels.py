@@ -9,12 +9,12 @@ _REF = re.compile(r":ref:`(?:[^`<>]{1,500}<([^`<>]{1,500})>|([^`<>]{1,500}))`")
 
 def target_names(text: str) -> Iterator[str]:
     """Yield the names of the targets of a page."""
-    return (name(found[2]) for found in _TARGET.finditer(text))
+    return (name(match[2]) for match in _TARGET.finditer(text))
 
 
 def reference_names(text: str) -> Iterator[str]:
     """Yield the names that ``:ref:`` refers to, in any page."""
-    return (name(found[1] or found[2]) for found in _REF.finditer(text))
+    return (name(match[1] or match[2]) for match in _REF.finditer(text))
 
 
 def name(text: str) -> str:

@@ -49,14 +49,14 @@ class Lines:
         """Width of the indentation; -1 for a blank line."""
         place = len(text) - len(text.removeprefix("\ufeff"))
         while place < len(text):
-            found = _LINE.match(text, place)
-            assert found
-            begin = found.start(2)
-            end = begin + len(found[2].rstrip())
+            match = _LINE.match(text, place)
+            assert match
+            begin = match.start(2)
+            end = begin + len(match[2].rstrip())
             self.begins.append(begin)
             self.ends.append(end)
-            self.columns.append(len(found[1].expandtabs(8)) if end > begin else -1)
-            place = found.end()
+            self.columns.append(len(match[1].expandtabs(8)) if end > begin else -1)
+            place = match.end()
 
     def __len__(self) -> int:
         return len(self.begins)

@@ -32,7 +32,7 @@ class Titles:
     def __init__(self, text: str, blocks: Sequence[tuple[Block, Markup]]) -> None:
         explicit = set(target_names(text))
         counts = Counter(name(source.text) for block, source in blocks if block.kind == "title")
-        self._unnamed = {one for one, count in counts.items() if count == 1} - explicit
+        self._unnamed = {title for title, count in counts.items() if count == 1} - explicit
         self._named = set(_names(tag for _, source in blocks for tag in source.tags))
 
     def linked(self, names: Iterable[str]) -> None:
@@ -69,8 +69,8 @@ def by_name(titles: Iterable[tuple[Markup, Markup]]) -> dict[str, Markup]:
 
 
 def _rename(tag: Tag, titles: Mapping[str, Markup]) -> Tag:
-    found = _PLAIN.match(tag.raw) if tag.kind == "alone" else None
-    words = (found[1] or found[2]) if found else ""
+    match = _PLAIN.match(tag.raw) if tag.kind == "alone" else None
+    words = (match[1] or match[2]) if match else ""
     title = titles.get(name(words))
     if title is None or any(sign in title.text for sign in "<>"):
         return tag
@@ -80,5 +80,5 @@ def _rename(tag: Tag, titles: Mapping[str, Markup]) -> Tag:
 
 def _names(tags: Iterable[Tag]) -> Iterator[str]:
     for tag in tags:
-        if len(tag.raw) <= _LONGEST and (found := _NAMED.search(tag.raw)):
-            yield name(next(filter(None, found.groups())))
+        if len(tag.raw) <= _LONGEST and (match := _NAMED.search(tag.raw)):
+            yield name(next(filter(None, match.groups())))

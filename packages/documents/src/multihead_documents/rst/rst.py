@@ -29,15 +29,15 @@ class ReStructuredText(TextDocument):
     def __init__(self, path: Path, text: Text) -> None:
         super().__init__(path, text)
         self._contents: list[tuple[Block, Inline]] = []
-        found, self._tables = blocks(text.text)
-        for block in found:
+        parsed, self._tables = blocks(text.text)
+        for block in parsed:
             place = text.place(block.places[0])
             inline = trim(pair_tags(inline_items(block)), place)
             if inline:
                 self._contents.append((block, inline))
                 self._add(Segment(len(self.segments), inline.markup.collapsed(), place))
-        read = zip(self._contents, self.segments, strict=True)
-        self._titles = Titles(text.text, [(block, segment.source) for (block, _), segment in read])
+        contents = zip(self._contents, self.segments, strict=True)
+        self._titles = Titles(text.text, [(block, segment.source) for (block, _), segment in contents])
 
     def linked(self, places: Iterable[str]) -> None:
         """Take note of titles that other documents refer to."""

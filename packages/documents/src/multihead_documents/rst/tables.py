@@ -158,11 +158,11 @@ def simple_table(lines: Lines, first: int, last: int) -> Table | None:
     if not _even(lines, first, last):
         return None
     border = _line(lines, first, first)
-    found = list(_COLUMN.finditer(border))
-    gaps = [right.start() - left.end() for left, right in pairwise(found)]
-    widths = [one.end() - one.start() for one in found]
+    match = list(_COLUMN.finditer(border))
+    gaps = [right.start() - left.end() for left, right in pairwise(match)]
+    widths = [column.end() - column.start() for column in match]
     table = Table(_span(lines, first, last), _indent(lines, first), widths, gaps)
-    edges = sorted({edge for one in found for edge in one.span()})
+    edges = sorted({edge for column in match for edge in column.span()})
     for number in range(first, last):
         text = "" if lines.is_blank(number) else _line(lines, number, first)
         cut = _cut(text, edges, short=True)
@@ -173,10 +173,10 @@ def simple_table(lines: Lines, first: int, last: int) -> Table | None:
             return None
         row = [Cell([], []) for _ in widths]
         begin = _begin(lines, number, first)
-        for position, (cell, one) in enumerate(zip(row, found, strict=True)):
-            is_last = position == len(found) - 1
-            _add(cell, text, begin, cut[one.start()], len(text) if is_last else cut[one.end()])
-            if not is_last and text[cut[one.end()] : cut[found[position + 1].start()]].strip():
+        for position, (cell, column) in enumerate(zip(row, match, strict=True)):
+            is_last = position == len(match) - 1
+            _add(cell, text, begin, cut[column.start()], len(text) if is_last else cut[column.end()])
+            if not is_last and text[cut[column.end()] : cut[match[position + 1].start()]].strip():
                 return None
         before = table.rows[-1]
         if row[0].lines[0].start == row[0].lines[0].end:
@@ -228,9 +228,9 @@ def _cut(text: str, places: Sequence[int], *, short: bool = False) -> dict[int, 
         column = len(text)
         offsets = {place: place for place in places if place < column}
     else:
-        column, offsets, wanted = 0, {}, set(places)
+        column, offsets, cuts = 0, {}, set(places)
         for offset, letter in enumerate(text):
-            if column in wanted:
+            if column in cuts:
                 offsets[column] = offset
             column += columns(letter)
     if short:
@@ -250,7 +250,7 @@ def _add(cell: Cell, text: str, begin: int, left: int, right: int) -> None:
 def _settle(cell: Cell) -> None:
     """Leave out blank lines at both ends, and the spaces before all lines."""
     filled = [number for number, line in enumerate(cell.lines) if line.end > line.start]
-    kept = slice(filled[0], filled[-1] + 1) if filled else slice(0, 0)
-    cell.lines, cell.margins = cell.lines[kept], cell.margins[kept]
-    least = min((cell.margins[number - kept.start] for number in filled), default=0)
+    inner = slice(filled[0], filled[-1] + 1) if filled else slice(0, 0)
+    cell.lines, cell.margins = cell.lines[inner], cell.margins[inner]
+    least = min((cell.margins[number - inner.start] for number in filled), default=0)
     cell.margins = [max(0, margin - least) for margin in cell.margins]

@@ -61,15 +61,17 @@ class AndroidStrings(XmlStrings):
         before = element.first
         items: dict[str, tuple[Element, str]] = {}
         for number, child in enumerate(element.children()):
-            own = "\n".join(filter(None, (note, self._comments(element.events[before + 1 : child.first]))))
+            item_note = "\n".join(
+                filter(None, (note, self._comments(element.events[before + 1 : child.first])))
+            )
             before = child.last
             if child.name == "item" and not child.start.empty:
                 key = child.attributes.get("quantity", "") if element.name == "plurals" else str(number)
-                items[key] = child, own
+                items[key] = child, item_note
         texts = {key: item.text for key, (item, _) in items.items()} if element.name == "plurals" else {}
-        for key, (item, own) in items.items():
+        for key, (item, item_note) in items.items():
             source = items[source_category(key, texts, self._wanted) if texts else key][0]
-            self._add_text(item, f"{name}.{key}", own, source=source)
+            self._add_text(item, f"{name}.{key}", item_note, source=source)
         if texts and self._wanted:
             last = list(items.values())[-1][0]
             for quantity in plural_categories(self._wanted):
@@ -147,22 +149,22 @@ class AndroidStrings(XmlStrings):
         text, span = next(texts)
         used, offset = 0, span.start  # characters of the text before the next unit; their end in the file
         for unit in units:
-            wanted = len(unit)
-            while wanted > len(text) - used:
-                wanted -= len(text) - used
+            length = len(unit)
+            while length > len(text) - used:
+                length -= len(text) - used
                 text, span = next(texts)
                 used, offset = 0, span.start
-            taken = text[used : used + wanted]
-            used += wanted
-            offset = span.end if used == len(text) else offset + self._size(taken)
+            part = text[used : used + length]
+            used += length
+            offset = span.end if used == len(text) else offset + self._size(part)
             yield offset
 
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[bytes]]:
         if translations and self._wanted and self._root and self.source_language:
-            found = re.search(r"[\w.-]+:locale(?=\s*=)", self._text(self._root.span))
-            if found:
+            match = re.search(r"[\w.-]+:locale(?=\s*=)", self._text(self._root.span))
+            if match:
                 yield Edit(
-                    self._root.span, [self._with_attributes(self._root.span, {found[0]: self._wanted})]
+                    self._root.span, [self._with_attributes(self._root.span, {match[0]: self._wanted})]
                 )
         yield from super()._edits(translations)
 

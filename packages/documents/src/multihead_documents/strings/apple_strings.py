@@ -66,13 +66,13 @@ class AppleStrings(TextDocument):
             if len(re.findall(r"\r\n?|\n", space[0])) > 1:
                 notes = []
             self._place = space.end()
-            found = _COMMENT.match(text, self._place)
-            if not found:
+            match = _COMMENT.match(text, self._place)
+            if not match:
                 if text.startswith("/*", self._place):
                     raise self._fault("a comment without an end", self._place)
                 return "\n".join(note for note in notes[-20:] if note and note != _NO_NOTE)
-            notes.append(" ".join((found[1] or found[2] or "").split())[:2000])
-            self._place = found.end()
+            notes.append(" ".join((match[1] or match[2] or "").split())[:2000])
+            self._place = match.end()
 
     def _add_entry(self, note: str) -> None:
         start = self._place
@@ -103,14 +103,14 @@ class AppleStrings(TextDocument):
 
     def _string(self, what: str) -> Span:
         """Skip a string in quotes, or a word."""
-        found = _QUOTED.match(self._text.text, self._place) or _WORD.match(self._text.text, self._place)
-        if not found:
+        match = _QUOTED.match(self._text.text, self._place) or _WORD.match(self._text.text, self._place)
+        if not match:
             quoted = self._text.text.startswith(("'", '"'), self._place)
             raise self._fault(
                 f"{what} without closing quote" if quoted else f"{what} is missing", self._place
             )
-        self._place = found.end()
-        return Span(*found.span())
+        self._place = match.end()
+        return Span(*match.span())
 
     def _meant(self, span: Span) -> str:
         raw = self._text.text[slice(*span)]

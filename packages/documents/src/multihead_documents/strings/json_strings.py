@@ -103,9 +103,9 @@ class StringReader:
         return DocumentError(f"not JSON ({fact})", place=self._file.place(self._place), remedy=remedy)
 
     def _skip(self) -> None:
-        found = _SPACE.match(self._text, self._place)
-        assert found
-        self._place = found.end()
+        match = _SPACE.match(self._text, self._place)
+        assert match
+        self._place = match.end()
 
     def _take(self, mark: str) -> bool:
         """Skip a token and the white space around it, if present."""
@@ -124,11 +124,11 @@ class StringReader:
         return str(text)
 
     def _scalar(self) -> str:
-        found = _SCALAR.match(self._text, self._place)
-        if not found:
+        match = _SCALAR.match(self._text, self._place)
+        if not match:
             raise self._fault("a value is missing")
-        self._place = found.end()
-        return found[0]
+        self._place = match.end()
+        return match[0]
 
     def _open(self, outer: Level) -> bool:
         """Enter an object or list up to its first value; return False if it is empty."""

@@ -105,8 +105,8 @@ class Catalogue(TextDocument):
         for entry in self._entries:
             if _is_header(entry) and 0 in entry.forms:
                 span = entry.forms[0].span
-                if found := _NO_LANGUAGE.search(self._text.text, *span):
-                    yield Edit(Span(*found.span()), [f"Language: {language.replace('-', '_')}\\n"])
+                if match := _NO_LANGUAGE.search(self._text.text, *span):
+                    yield Edit(Span(*match.span()), [f"Language: {language.replace('-', '_')}\\n"])
 
     def _form_edits(self, entry: Entry, forms: Mapping[int, Translation]) -> Iterator[Edit[str]]:
         source = entry.text("msgid")

@@ -79,18 +79,18 @@ def entries(text: Text) -> Iterator[Entry]:
                 entry.comments.append(line)
             value = None
             continue
-        found = _KEYWORD.match(content)
-        if found:
-            if entry.forms and not (found[1] == "msgstr" and found[2]):
+        match = _KEYWORD.match(content)
+        if match:
+            if entry.forms and not (match[1] == "msgstr" and match[2]):
                 yield entry
                 entry = Entry()
-            value = _begin(text, entry, line, found[1], found[2])
-        string = _STRING.fullmatch(content, found.end() if found else 0)
+            value = _begin(text, entry, line, match[1], match[2])
+        string = _STRING.fullmatch(content, match.end() if match else 0)
         if string is None or value is None:
             raise _fault(text, line, "not a line of a PO file")
         shift = line.end - len(content)
         first = (
-            value.span.start if value.span.end else shift + content.index('"', found.end() if found else 0)
+            value.span.start if value.span.end else shift + content.index('"', match.end() if match else 0)
         )
         value.span = Span(first, shift + string.end(1) + 1)
         value.parts.append(unescape(string[1]))
@@ -178,12 +178,12 @@ def _wrap(line: str) -> Iterator[str]:
 
 def plural_forms(header: str) -> list[Plural] | None:
     """Return the plural forms that a header declares, None if it declares none."""
-    found = re.search(r"Plural-Forms:\s*nplurals\s*=\s*(\d{1,2})\s*;\s*plural\s*=\s*([^;\n]+)", header)
-    if not found or not 1 <= (count := int(found[1])) <= 20:
+    match = re.search(r"Plural-Forms:\s*nplurals\s*=\s*(\d{1,2})\s*;\s*plural\s*=\s*([^;\n]+)", header)
+    if not match or not 1 <= (count := int(match[1])) <= 20:
         return None
     rule: Callable[[int], int]
     try:
-        rule = c2py(found[2].strip())
+        rule = c2py(match[2].strip())
         numbers: dict[int, list[int]] = {}
         for number in range(1001):
             numbers.setdefault(rule(number), []).append(number)

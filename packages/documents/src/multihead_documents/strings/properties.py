@@ -82,15 +82,15 @@ def _logical_lines(text: str) -> Iterator[Span]:
     """Yield logical lines: an odd number of backslashes at the end continues a line."""
     start = place = 0
     while place < len(text):
-        found = _LINE.match(text, place)
-        assert found
-        place = found.end()
-        content = found[0].rstrip("\r\n")
+        match = _LINE.match(text, place)
+        assert match
+        place = match.end()
+        content = match[0].rstrip("\r\n")
         first = text[start : start + 1000].lstrip(" \t\f\ufeff")
         goes_on = (len(content) - len(content.rstrip("\\"))) % 2 and not first.startswith(("#", "!"))
         if goes_on and place < len(text):
             continue
-        yield Span(start, found.start() + len(content))
+        yield Span(start, match.start() + len(content))
         start = place
 
 

@@ -104,7 +104,7 @@ class QtTranslations(XmlDocument):
 
     def _escape(self, text: str) -> bytes:
         pieces = _CONTROL.split(text)
-        codes = [f'<byte value="x{ord(found):x}"/>' for found in _CONTROL.findall(text)]
+        codes = [f'<byte value="x{ord(character):x}"/>' for character in _CONTROL.findall(text)]
         return b"".join(
             super(QtTranslations, self)._escape(piece) + self._bytes(code)
             for piece, code in zip(pieces, [*codes, ""], strict=True)
@@ -128,11 +128,11 @@ class QtTranslations(XmlDocument):
                 _, element, inline = self._segments[number]
                 content = self._content(inline, translations[number])
                 if element.start.empty:
-                    own = (
+                    header_edits = (
                         tag if element.first == message.translation.first else self._text(element.start.span)
                     )
                     close = self._bytes(f"</{element.name}>")
-                    yield Edit(element.start.span, [self._bytes(start_tag(own)), *content, close])
+                    yield Edit(element.start.span, [self._bytes(start_tag(header_edits)), *content, close])
                 else:
                     yield Edit(element.content, content)
 
@@ -148,8 +148,8 @@ class QtTranslations(XmlDocument):
 
 def _character(raw: str) -> str:
     """Return the control character that ``<byte value="x1b"/>`` stands for; "" for anything else."""
-    found = _BYTE.match(raw)
-    if not found:
+    match = _BYTE.match(raw)
+    if not match:
         return ""
-    code = int(found[1], 16) if found[1] else int(found[2])
+    code = int(match[1], 16) if match[1] else int(match[2])
     return chr(code) if _CONTROL.match(chr(min(code, 0x20))) else ""

@@ -37,10 +37,10 @@ class PluralRules(XmlStrings):
         key = note = ""
         before = element.first
         for child in element.children() if element.name == "dict" else ():
-            own = self._comments(element.events[before + 1 : child.first])
+            member_note = self._comments(element.events[before + 1 : child.first])
             before = child.last
             if child.name == "key":
-                key, note = child.text, own
+                key, note = child.text, member_note
             else:
                 yield key, child, note
 

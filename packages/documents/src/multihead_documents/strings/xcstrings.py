@@ -60,11 +60,11 @@ class StringCatalogue(TextDocument):
         if strings is None or not self.source_language:
             remedy = "A string catalogue of Xcode has sourceLanguage and strings; other JSON ends in .json."
             raise DocumentError("no string catalogue", place=text.place(0), remedy=remedy)
-        found: dict[str, None] = {}
+        languages: dict[str, None] = {}
         for entry in strings.inner.values():
             localizations = _object(entry, "localizations")
-            found.update(dict.fromkeys(localizations.inner if localizations else ()))
-        others = [code for code in found if not languages_match(self.source_language, code)]
+            languages.update(dict.fromkeys(localizations.inner if localizations else ()))
+        others = [code for code in languages if not languages_match(self.source_language, code)]
         if target_language:
             self.target_language = best_language(target_language, others) or target_language.replace("_", "-")
             if languages_match(self.source_language, target_language):
@@ -101,10 +101,10 @@ class StringCatalogue(TextDocument):
 
     def _missing(self, texts: Collection[Steps]) -> Iterator[Steps]:
         """Yield the plural variations of the target language beside those of the source."""
-        wanted = plural_categories(self.target_language) if self.target_language else ()
+        categories = plural_categories(self.target_language) if self.target_language else ()
         for path in texts:
             if path[-2:] == ("plural", "other"):
-                yield from (new for name in wanted if (new := (*path[:-1], name)) not in texts)
+                yield from (new for name in categories if (new := (*path[:-1], name)) not in texts)
 
     def _add_unit(self, key: str, unit: _Unit) -> None:
         if not unit.text.strip():
@@ -135,8 +135,8 @@ class StringCatalogue(TextDocument):
             else:
                 added[unit.message.entry.span.start][unit.path] = translation
         messages = {unit.message.entry.span.start: unit.message for unit in self._units}
-        for start, chosen in added.items():
-            yield self._localize(messages[start], chosen)
+        for start, insertion in added.items():
+            yield self._localize(messages[start], insertion)
 
     def _changes(self, unit: Level, source: str, translation: Translation | None) -> Iterator[Edit[str]]:
         """Yield the edits that give a string unit its translation; None: that leave it new."""
@@ -238,8 +238,8 @@ def _space(source: str, translation: Translation) -> str:
 
 
 def _object(level: Level, key: str) -> Level | None:
-    found = level.inner.get(key)
-    return found if found and found.is_object else None
+    member = level.inner.get(key)
+    return member if member and member.is_object else None
 
 
 def _units(level: Level | None) -> Iterator[tuple[Steps, Level]]:

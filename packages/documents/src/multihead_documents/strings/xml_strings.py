@@ -77,8 +77,8 @@ class XmlStrings(XmlDocument):
     def _comments(self, events: Sequence[Event]) -> str:
         """Return the texts of the comments among these events."""
         raw = b"".join(event.raw for event in events if event.kind == "other")
-        found = _COMMENT.findall(raw.decode(self._encoding, "replace"))
-        return "\n".join(text for comment in found if (text := " ".join(comment.split())))[-MAX_NOTE:]
+        comments = _COMMENT.findall(raw.decode(self._encoding, "replace"))
+        return "\n".join(text for comment in comments if (text := " ".join(comment.split())))[-MAX_NOTE:]
 
     def _add_string(
         self,
@@ -99,15 +99,15 @@ class XmlStrings(XmlDocument):
         self._add(Segment(len(self.segments), inline.markup, place, key=key, note=note))
 
     def _is_cdata(self, element: Element) -> bool:
-        inside = found = False
+        inside = has_cdata = False
         for event in element.events[element.first + 1 : element.last]:
             if event.kind == "other":
                 raw = event.raw.decode(self._encoding, "replace")
                 inside = raw.startswith("<![CDATA[") or (inside and not raw.startswith("]]>"))
-                found |= inside
+                has_cdata |= inside
             elif event.kind == "text" and not inside and event.text.strip():
                 return False
-        return found
+        return has_cdata
 
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[bytes]]:
         for number, translation in sorted(translations.items()):

@@ -109,11 +109,11 @@ class Subtitles(TextDocument):
         last = ""
         for line in lines:
             found = list(self._items(line))
-            shown = "".join(item.piece for item in found if isinstance(item.piece, str)).strip()
+            visible = "".join(item.piece for item in found if isinstance(item.piece, str)).strip()
             if items:
-                items.append(Item(separator(last, shown), Span(items[-1].span.end, line.start)))
+                items.append(Item(separator(last, visible), Span(items[-1].span.end, line.start)))
             items += found
-            last = shown or last
+            last = visible or last
         place = self._text.place(lines[0].start)
         inline = trim(pair_tags(items), place, loose=lambda tag: True)
         if inline is None:

@@ -84,8 +84,8 @@ def _words(pieces: Sequence[Fragment], escape: Callable[[str], str]) -> Iterator
     word = _Word()
     last = held = ""
     spaced = False
-    for piece, shown in pieces:
-        if not shown:
+    for piece, visible in pieces:
+        if not visible:
             if spaced:
                 held += piece  # on this line or the next: decided by the letter after it
             else:

@@ -31,9 +31,9 @@ class SubRip(Subtitles):
             number = 1 if len(block) > 1 and text[slice(*block[0])].strip("\ufeff \t").isdecimal() else 0
             span = block[number]
             line = text[span.start : span.end].removeprefix("\ufeff")
-            found = _TIMES.match(line)
-            if found:
-                times = seconds(*found.group(1, 2, 3, 4)), seconds(*found.group(5, 6, 7, 8))
+            match = _TIMES.match(line)
+            if match:
+                times = seconds(*match.group(1, 2, 3, 4)), seconds(*match.group(5, 6, 7, 8))
                 key = text[slice(*block[0])].strip("\ufeff \t") if number else ""
                 last = Cue(*times, key, block[number + 1 :])
             elif last is None or _NO_TIMES.match(line):
@@ -49,13 +49,13 @@ class SubRip(Subtitles):
     def _items(self, span: Span) -> Iterator[Item]:
         text = self._text.text
         place = span.start
-        for found in _TAG.finditer(text, span.start, span.end):
-            if found.start() > place:
-                yield Item(text[place : found.start()], Span(place, found.start()))
-            name = (found[2] or "").lower()
-            kind: Kind = "alone" if not name else "close" if found[1] else "open"
-            yield Item(Tag("", kind, name, found[0]), Span(*found.span()))
-            place = found.end()
+        for match in _TAG.finditer(text, span.start, span.end):
+            if match.start() > place:
+                yield Item(text[place : match.start()], Span(place, match.start()))
+            name = (match[2] or "").lower()
+            kind: Kind = "alone" if not name else "close" if match[1] else "open"
+            yield Item(Tag("", kind, name, match[0]), Span(*match.span()))
+            place = match.end()
         if place < span.end:
             yield Item(text[place : span.end], Span(place, span.end))
 

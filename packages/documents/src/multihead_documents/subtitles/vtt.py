@@ -35,24 +35,24 @@ class WebVtt(Subtitles):
                 header = False
                 if line is None:
                     continue
-            found = None if line is None else _TIMES.match(text, block[line].start, block[line].end)
-            if line is None or found is None or len(block) == line + 1:
+            match = None if line is None else _TIMES.match(text, block[line].start, block[line].end)
+            if line is None or match is None or len(block) == line + 1:
                 continue  # a note, a style, or invalid times, which players ignore
-            times = seconds(*found.group(1, 2, 3, 4)), seconds(*found.group(5, 6, 7, 8))
+            times = seconds(*match.group(1, 2, 3, 4)), seconds(*match.group(5, 6, 7, 8))
             yield Cue(*times, text[slice(*block[0])].strip() if line else "", block[line + 1 :])
 
     def _items(self, span: Span) -> Iterator[Item]:
-        for found in _PART.finditer(self._text.text, span.start, span.end):
-            raw = found[0]
-            place = Span(*found.span())
-            if found[2] is None:
+        for match in _PART.finditer(self._text.text, span.start, span.end):
+            raw = match[0]
+            place = Span(*match.span())
+            if match[2] is None:
                 yield Item(html.unescape(raw) if raw[0] == "&" else raw, place)
             else:
                 # <00:01:02.000> is a time within the cue
                 kind: Kind = (
-                    "alone" if not found[2] or found[2][0].isdigit() else "close" if found[1] else "open"
+                    "alone" if not match[2] or match[2][0].isdigit() else "close" if match[1] else "open"
                 )
-                yield Item(Tag("", kind, found[2].partition(":")[0], raw), place)
+                yield Item(Tag("", kind, match[2].partition(":")[0], raw), place)
 
     def _speaker(self, tag: Tag) -> str:
         if tag.name != "v" or tag.kind == "close":

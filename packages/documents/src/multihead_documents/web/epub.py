@@ -75,14 +75,16 @@ class Book(ArchiveDocument):
 
     def _changes(self, translations: Mapping[int, Translation]) -> dict[str, bytes]:
         inside: dict[str, tuple[XhtmlPage, dict[int, Translation]]] = {}
-        for number, (name, page, own) in self._pages.items():
+        for number, (name, page, edits) in self._pages.items():
             if number in translations:
-                inside.setdefault(name, (page, {}))[1][own] = translations[number]
-        pages = {name: page.render(found) for name, (page, found) in inside.items()}
+                inside.setdefault(name, (page, {}))[1][edits] = translations[number]
+        pages = {name: page.render(page_translations) for name, (page, page_translations) in inside.items()}
         return {**super()._changes(translations), **pages}
 
     def _edits(self, translations: Mapping[int, Translation]) -> dict[str, list[Edit[bytes]]]:
-        others = {number: found for number, found in translations.items() if number not in self._pages}
+        others = {
+            number: translation for number, translation in translations.items() if number not in self._pages
+        }
         edits = super()._edits(others)
         source, target = self._languages[0] or self.source_language, self._languages[1]
         if not (translations and source and target):

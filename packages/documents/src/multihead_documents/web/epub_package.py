@@ -86,9 +86,9 @@ def _package(archive: Archive, name: str) -> Package:
             language, text = (event, "") if event.kind == "start" else (None, "")
         elif event.kind == "text" and language:
             text += event.text
-    read = [part for part, type_ in (items[key] for key in spine if key in items) if type_ in _PAGES]
+    pages = [part for part, type_ in (items[key] for key in spine if key in items) if type_ in _PAGES]
     others = [part for part, type_ in items.values() if type_ in _PAGES and part in archive]
-    package.pages = list(dict.fromkeys([*read, *others]))
+    package.pages = list(dict.fromkeys([*pages, *others]))
     package.tables = [part for part, type_ in items.values() if type_ == _NCX and part in archive]
     return package
 

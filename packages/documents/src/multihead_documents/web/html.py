@@ -238,10 +238,10 @@ class Page(TextDocument):
 
 def _texts(text: str, span: Span) -> Iterator[Item]:
     """Yield words, character references and white space, collapsed to single spaces."""
-    for found in _PART.finditer(text, span.start, span.end):
-        raw = found[0]
+    for match in _PART.finditer(text, span.start, span.end):
+        raw = match[0]
         piece = html.unescape(raw) if raw[0] == "&" else " " if raw[0] in "\t\n\f\r " else raw
-        yield Item(piece, Span(*found.span()))
+        yield Item(piece, Span(*match.span()))
 
 
 def _attribute_text(raw: str) -> str:
@@ -267,8 +267,8 @@ def _is_shown(token: Token, attribute: Attribute, text: str) -> bool:
         return True
 
     def value(name: str) -> str:
-        found = token.attribute(name)
-        return text[slice(*found.value)].strip().lower() if found else ""
+        attribute = token.attribute(name)
+        return text[slice(*attribute.value)].strip().lower() if attribute else ""
 
     if token.name == "input" and attribute.name == "value":
         return value("type") in BUTTONS

@@ -45,7 +45,7 @@ class Templates:
     """The template code of a page."""
 
     def __init__(self, text: str) -> None:
-        self._codes = [Code(Span(*found.span()), _kind(found[0])) for found in _CODE.finditer(text)]
+        self._codes = [Code(Span(*match.span()), _kind(match[0])) for match in _CODE.finditer(text)]
         self._placeholders = {text[slice(*code.span)] for code in self._codes if code.kind == "placeholder"}
 
     def masked(self, text: str) -> str:

@@ -45,7 +45,7 @@ class Token(NamedTuple):
 
     def attribute(self, name: str) -> Attribute | None:
         """Return its first attribute of this name."""
-        return next((found for found in self.attributes if found.name == name), None)
+        return next((attribute for attribute in self.attributes if attribute.name == name), None)
 
 
 def html_tokens(text: str, xml: bool = False) -> Iterator[Token]:
@@ -57,10 +57,10 @@ def html_tokens(text: str, xml: bool = False) -> Iterator[Token]:
     """
     place = begun = 0
     foreign = 0
-    while found := _OPEN.search(text, place):
-        start = found.start()
-        if found["name"] or found["close"]:
-            token = _tag(text, start, "start" if found["name"] else "end")
+    while match := _OPEN.search(text, place):
+        start = match.start()
+        if match["name"] or match["close"]:
+            token = _tag(text, start, "start" if match["name"] else "end")
             token = _in_xml(token) if xml else token
         else:
             token = Token("other", Span(start, _markup_end(text, start, foreign > 0, xml)))
@@ -91,8 +91,8 @@ def _markup_end(text: str, start: int, foreign: bool, xml: bool) -> int:
     if text.startswith("<!--", start):
         closed = re.compile("-->").search(text, start + 2)
         banged = re.compile("--!>").search(text, start + 4, closed.start() if closed else len(text))
-        found = banged or closed
-        return found.end() if found else len(text)
+        ending = banged or closed
+        return ending.end() if ending else len(text)
     mark = "]]>" if (foreign or xml) and text.startswith("<![CDATA[", start) else ">"
     mark = "?>" if xml and text.startswith("<?", start) else mark
     end = text.find(mark, start + 2)
@@ -114,10 +114,10 @@ def _tag(text: str, start: int, kind: Literal["start", "end"]) -> Token:
         if text[place] == ">":
             span = Span(start, place + 1)
             return Token(kind, span, name[0].lower(), tuple(attributes), text[place - 1] == "/")
-        found = _ATTRIBUTE.match(text, place)
-        assert found
-        equals = _EQUALS.match(text, found.end())
-        value, quote, place = Span(found.end(), found.end()), "", found.end()
+        match = _ATTRIBUTE.match(text, place)
+        assert match
+        equals = _EQUALS.match(text, match.end())
+        value, quote, place = Span(match.end(), match.end()), "", match.end()
         if equals:
             place = equals.end()
             quote = text[place : place + 1] if text[place : place + 1] in ("'", '"') else ""
@@ -130,7 +130,7 @@ def _tag(text: str, start: int, kind: Literal["start", "end"]) -> Token:
                 unquoted = _UNQUOTED.match(text, place)
                 assert unquoted
                 value, place = Span(*unquoted.span()), unquoted.end()
-        attributes.append(Attribute(found[0].lower(), value, quote))
+        attributes.append(Attribute(match[0].lower(), value, quote))
 
 
 def _raw_end(text: str, name: str, place: int) -> int:
@@ -139,8 +139,8 @@ def _raw_end(text: str, name: str, place: int) -> int:
         return len(text)
     close = rf"</{name}(?=[\t\n\f\r />])"
     if name != "script":
-        found = re.compile(close, re.IGNORECASE).search(text, place)
-        return found.start() if found else len(text)
+        match = re.compile(close, re.IGNORECASE).search(text, place)
+        return match.start() if match else len(text)
     # Script data, its escaped state behind <!--, and the double escaped one behind <script> in it.
     marks = {
         0: re.compile(rf"(<!--)(?!-?>)|{close}", re.IGNORECASE),
@@ -148,15 +148,15 @@ def _raw_end(text: str, name: str, place: int) -> int:
         2: re.compile(rf"(-->)|({close})", re.IGNORECASE),
     }
     state = 0
-    while found := marks[state].search(text, place):
-        if state == 0 and not found[1]:
-            return found.start()
+    while match := marks[state].search(text, place):
+        if state == 0 and not match[1]:
+            return match.start()
         if state == 0:
-            state, place = 1, found.end()
-        elif found[1]:
-            state, place = 0, found.end()
-        elif found[2]:
-            state, place = 3 - state, found.end()
+            state, place = 1, match.end()
+        elif match[1]:
+            state, place = 0, match.end()
+        elif match[2]:
+            state, place = 3 - state, match.end()
         else:
-            return found.start()
+            return match.start()
     return len(text)

@@ -94,5 +94,5 @@ def start_tag(tag: str) -> str:
 
 def prefix_of(tag: str) -> str:
     """Return the namespace prefix of a tag with the colon, "" if none."""
-    found = re.match(r"<([^\s:<>/]+:)", tag)
-    return found[1] if found else ""
+    match = re.match(r"<([^\s:<>/]+:)", tag)
+    return match[1] if match else ""

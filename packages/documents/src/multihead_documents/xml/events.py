@@ -129,9 +129,9 @@ class _Reader:
                 {key.rpartition("}")[2]: value for key, value in attributes.items()} if attributes else _NONE
             )
             yield Event(kind, local, space, short, text, Span(start, end), raw, line)
-        kept = self.begun[-1:] if chunk else []
-        start = kept[0][4] if kept else self.first
-        self.buffer, self.first, self.begun = self.buffer[start - self.first :], start, kept
+        pending = self.begun[-1:] if chunk else []
+        start = pending[0][4] if pending else self.first
+        self.buffer, self.first, self.begun = self.buffer[start - self.first :], start, pending
         if len(self.buffer) > MAX_MARKUP_BYTES:
             fact = f"more than {MAX_MARKUP_BYTES >> 20} MiB without a text or tag"
             raise DocumentError(fact, place=self._place(), remedy="Is this a document?")
@@ -170,8 +170,8 @@ def xml_encoding(data: bytes) -> str:
     for start, name in ((b"<\0", "utf-16-le"), (b"\0<", "utf-16-be")):  # without a mark
         if data.startswith(start):
             return name
-    found = re.match(rb"""(?:\xef\xbb\xbf)?<\?xml\s[^>]*?encoding\s*=\s*["']([\w.-]+)""", data[:1000])
-    return found[1].decode() if found else "utf-8"
+    match = re.match(rb"""(?:\xef\xbb\xbf)?<\?xml\s[^>]*?encoding\s*=\s*["']([\w.-]+)""", data[:1000])
+    return match[1].decode() if match else "utf-8"
 
 
 def escape(text: str) -> str:

@@ -136,9 +136,9 @@ def _is_protected(event: Event, vocabulary: Vocabulary) -> bool:
 def _tag(vocabulary: Vocabulary, events: Sequence[Event], kind: Kind, pair: str = "") -> Tag:
     attributes = events[0].attributes
     raw = b"".join(event.raw for event in events).decode(errors="replace")
-    own = next((attributes[name] for name in vocabulary.ids if attributes.get(name)), None)
+    identifier = next((attributes[name] for name in vocabulary.ids if attributes.get(name)), None)
     text = attributes.get("equiv-text") or attributes.get("equiv") or ""
-    return Tag(pair, kind, events[0].name, raw, text, f"{events[0].name} {own or raw}")
+    return Tag(pair, kind, events[0].name, raw, text, f"{events[0].name} {identifier or raw}")
 
 
 def _code(vocabulary: Vocabulary, events: Sequence[Event]) -> Item:
