@@ -99,7 +99,7 @@ def test_a_training_interrupted_in_either_stage_resumes_to_the_same_bytes(
 
 def test_guidance_of_one_equals_no_guidance(trained: Path) -> None:
     artist = ImageGenerator.load(trained, "cpu")
-    ids = artist.encoded("red above blue")
+    ids = artist.encode_text("red above blue")
     plain = artist.codes([ids] * 3, SearchSettings(), keys=[1, 2, 3])
     almost = artist.codes(
         [ids] * 3, SearchSettings(guidance=1 + 1e-9), keys=[1, 2, 3]
@@ -110,7 +110,7 @@ def test_guidance_of_one_equals_no_guidance(trained: Path) -> None:
 
 def test_an_image_depends_on_its_key_and_not_on_its_batch(trained: Path) -> None:
     artist = ImageGenerator.load(trained, "cpu")
-    ids, longer = artist.encoded("red"), artist.encoded("blue above red")
+    ids, longer = artist.encode_text("red"), artist.encode_text("blue above red")
     together = artist.codes([longer, ids], SearchSettings(), keys=[5, 6])
     assert torch.equal(artist.codes([ids], SearchSettings(), keys=[6])[0], together[1])
 

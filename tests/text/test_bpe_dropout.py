@@ -139,7 +139,7 @@ def test_merges_are_dropped_at_the_given_rate() -> None:
 def test_positions_and_keys_choose_uniformly_among_the_variants_of_a_word(tokenizer: Tokenizer) -> None:
     chosen: Counter[int] = Counter()
     dropout = BPEDropout(tokenizer, 0.5, seed=3)
-    dropout._segmented = lambda word, variant: chosen.update([variant]) or word  # type: ignore[method-assign]
+    dropout._segment = lambda word, variant: chosen.update([variant]) or word  # type: ignore[method-assign]
     ids = np.array(tokenizer.encode("ta la " * 53), np.uint32)
     dropout.reencode([ids] * 31, [(1, number) for number in range(31)])
     count = 2 * 53 * 31

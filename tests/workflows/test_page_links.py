@@ -42,7 +42,7 @@ def test_titles_that_labels_do_not_define_are_found(tmp_path: Path) -> None:
     assert linked_places(paths) == {path: {"set up", "the end"} for path in paths}
     document = open_document(paths[1])
     assert document.render({0: "Start"}) == b"Start\n=====\n"
-    document.linked({"set up"})
+    document.note_links({"set up"})
     assert document.render({0: "Start"}) == b".. _`Set up`:\n\nStart\n=====\n"
 
 

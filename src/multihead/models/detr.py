@@ -231,12 +231,12 @@ class DETR(nn.Module):
         logits_LBQK, boxes_LBQ4, guesses = self.decode(*self.encode(batch.pixels_BChw), groups)
         if not s.auxiliary:
             logits_LBQK, boxes_LBQ4 = logits_LBQK[-1:], boxes_LBQ4[-1:]
-        losses = self._compared(
+        losses = self._compare(
             by_group(logits_LBQK, groups, dim=2), by_group(boxes_LBQ4, groups, dim=2), batch, groups
         )
         classes, distance, ious = losses.classes / groups, losses.boxes / groups, losses.ious / groups
         if guesses:
-            guessed = self._compared(guesses.logits_BPK[None], guesses.boxes_BP4[None], batch)
+            guessed = self._compare(guesses.logits_BPK[None], guesses.boxes_BP4[None], batch)
             classes, distance, ious = classes + guessed.classes, distance + guessed.boxes, ious + guessed.ious
         return {
             "loss": LossTerm(1.0, classes, per="objects"),
@@ -245,9 +245,7 @@ class DETR(nn.Module):
             "found": LossTerm(0.0, losses.found / groups, per="objects"),
         }
 
-    def _compared(
-        self, logits_LBQK: Tensor, boxes_LBQ4: Tensor, batch: SceneBatch, times: int = 1
-    ) -> SetLoss:
+    def _compare(self, logits_LBQK: Tensor, boxes_LBQ4: Tensor, batch: SceneBatch, times: int = 1) -> SetLoss:
         """Compare predictions with the objects of a batch, each picture ``times`` times."""
         s = self.settings
         return set_loss(

@@ -80,7 +80,7 @@ class Live:
             self.soonest,
         )
 
-    def copied(self, copies: int) -> "Live":
+    def repeat_rows(self, copies: int) -> "Live":
         """Return every row ``copies`` times."""
         return Live(
             self.sentences,

@@ -97,7 +97,7 @@ class PhraseSentence:
         for number, (row, free) in enumerate(zip(self.rows, table, strict=True)):
             if row.total == -math.inf:
                 continue
-            required = self.wanted(row.progress)
+            required = self.next_phrase_tokens(row.progress)
             choices = {token: value for value, token in free if value > -math.inf}
             choices |= {token: float(scores_RV[number, token]) for token in required}
             full = len(row.tokens) - 1 >= self.longest
@@ -156,7 +156,7 @@ class PhraseSentence:
             default=0,
         )
 
-    def wanted(self, progress: PhraseProgress) -> set[int]:
+    def next_phrase_tokens(self, progress: PhraseProgress) -> set[int]:
         """Return the tokens that begin or continue a phrase."""
         tokens = {self.phrases[p].forms[form][at] for p, form, at in progress.begun}
         for number, phrase in enumerate(self.phrases):

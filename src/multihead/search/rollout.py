@@ -48,7 +48,7 @@ def roll_out(
     state = stepper.start(source, prefixes)
     if copies > 1:
         rows = torch.arange(len(prefixes), device=live.history.device).repeat_interleave(copies)
-        live, state = live.copied(copies), state.select(rows)
+        live, state = live.repeat_rows(copies), state.select(rows)
     own_K = torch.arange(copies, device=live.sums.device)
     step = 0
     while True:

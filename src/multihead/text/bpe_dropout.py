@@ -92,7 +92,7 @@ class BPEDropout:
         flat = ids.tobytes()
         edges = [*(begins * _ID.itemsize).tolist(), len(flat)]
         words = [
-            self._segmented(flat[start:end], variant)
+            self._segment(flat[start:end], variant)
             for (start, end), variant in zip(pairwise(edges), variants.tolist(), strict=True)
         ]
         return [np.frombuffer(b"".join(words[start:end]), _ID) for start, end in pairwise(first.tolist())]
@@ -104,7 +104,7 @@ class BPEDropout:
             state = _splitmix64(state ^ np.array([part & _MASK for part in column], dtype=np.uint64))
         return state
 
-    def _segmented(self, word: bytes, variant: int) -> bytes:
+    def _segment(self, word: bytes, variant: int) -> bytes:
         """Return one segmentation of a word, cached or computed. A word is the bytes of its token ids."""
         variants = self._cache.get(word)
         if variants is None:

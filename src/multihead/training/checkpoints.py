@@ -78,7 +78,7 @@ class ScheduledCheckpoints:
         if better:
             progress.best, progress.best_step, progress.best_loss = value, step, loss
             self.run.save_tensors(BEST, weights, {"step": step, "metrics": metrics})
-        if self._improved(progress, loss, better=better):
+        if self._is_improvement(progress, loss, better=better):
             progress.without_gain, progress.gain_step = 0, step
         else:
             progress.without_gain += 1
@@ -94,7 +94,7 @@ class ScheduledCheckpoints:
         progress.scheduled = [*progress.scheduled, step][-self.averaged - 1 :]
         return better
 
-    def _improved(self, progress: TrainingProgress, loss: float | None, *, better: bool) -> bool:
+    def _is_improvement(self, progress: TrainingProgress, loss: float | None, *, better: bool) -> bool:
         """Return whether a validation is an improvement for patience; record the lowest loss."""
         lower = loss is not None and (
             progress.lowest_loss is None or is_better(loss, progress.lowest_loss, "loss")

@@ -74,7 +74,7 @@ class OptimizerState:
             "kind": type(self.optimizer).__name__,
             "tensors": {n: list(value.shape) for n, value in entries.items() if isinstance(value, Tensor)},
             "values": {n: value for n, value in entries.items() if not isinstance(value, Tensor)},
-            "groups": [dict(self._changed(number)) for number in range(len(self._initial))],
+            "groups": [dict(self._changes(number)) for number in range(len(self._initial))],
         }
 
     def load(self, tensors: Mapping[str, Tensor], description: Any) -> None:
@@ -115,20 +115,20 @@ class OptimizerState:
         for parameter, entries in self.optimizer.state.items():
             for entry, value in entries.items():
                 if parameter not in names or "." in entry or not isinstance(value, Tensor | Plain):
-                    raise self._unsaved(entry, value)
+                    raise self._unsaved_error(entry, value)
                 yield f"{PREFIX}{entry}.{names[parameter]}", value
 
-    def _changed(self, number: int) -> Iterator[tuple[str, Plain | list[Plain]]]:
+    def _changes(self, number: int) -> Iterator[tuple[str, Plain | list[Plain]]]:
         initial = self._initial[number]
         for key, value in self.optimizer.param_groups[number].items():
             if key in SCHEDULED or (key in initial and _same(initial[key], value)):
                 continue
             plain = list(value) if isinstance(value, list | tuple) else value
             if not all(isinstance(item, Plain) for item in (plain if isinstance(plain, list) else [plain])):
-                raise self._unsaved(key, value)
+                raise self._unsaved_error(key, value)
             yield key, plain
 
-    def _unsaved(self, entry: object, value: object) -> UserError:
+    def _unsaved_error(self, entry: object, value: object) -> UserError:
         return UserError(
             f'the state of {type(self.optimizer).__name__} has "{entry}", a {type(value).__name__}, which '
             "cannot be saved in a checkpoint",

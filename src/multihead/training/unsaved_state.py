@@ -52,13 +52,13 @@ class Unsaved:
         """Compare after the second update of a start: the first one may fill what is made on demand."""
         self._updates += 1
         if self._updates == 1:
-            self._changed()
+            self._changes()
         if self._updates == 2:
             self.warn()
 
     def warn(self) -> None:
         """Log each value that has changed, once."""
-        names = [name for name in self._changed() if name not in self._warned]
+        names = [name for name in self._changes() if name not in self._warned]
         self._warned.update(names)
         if names and parallel.first():
             LOG.warning(
@@ -71,7 +71,7 @@ class Unsaved:
                 _last(names[0]),
             )
 
-    def _changed(self) -> list[str]:
+    def _changes(self) -> list[str]:
         """Return the names of changed values; remember those that have appeared since the last call."""
         now = values(self._model)
         changed = []

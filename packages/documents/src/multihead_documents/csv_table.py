@@ -72,7 +72,7 @@ class CsvTable(TextDocument):
         self._separator = "\t" if self._tabs else first[1] if first else _separator(sample)
         rows = self._rows(start)
         header = next(rows, [])
-        indices = self._wanted(header, columns)
+        indices = self._column_indices(header, columns)
         if all(map(_is_number, columns)):
             self._take(header, indices)
         for row in rows:
@@ -113,7 +113,7 @@ class CsvTable(TextDocument):
             yield row
             row = []
 
-    def _wanted(self, header: Sequence[_Cell], columns: Sequence[str]) -> list[int]:
+    def _column_indices(self, header: Sequence[_Cell], columns: Sequence[str]) -> list[int]:
         """Return the indices of the columns."""
         names = [" ".join(cell.text.split()) for cell in header]
         listed = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")

@@ -34,7 +34,7 @@ class Document(ABC):
         self.path = path
         self.segments: list[Segment] = []
 
-    def linked(self, places: Iterable[str]) -> None:  # noqa: B027
+    def note_links(self, places: Iterable[str]) -> None:  # noqa: B027
         """Take note of places in it that other documents link to, by the words of headings."""
 
     @abstractmethod

@@ -92,7 +92,7 @@ class Text:
         """Return ``file:line`` of an offset."""
         return f"{self.path}:{self.line(offset)}"
 
-    def encoded(self, text: str, errors: str = "strict") -> bytes:
+    def encode_text(self, text: str, errors: str = "strict") -> bytes:
         """Encode a text in the file's encoding.
 
         Raises:

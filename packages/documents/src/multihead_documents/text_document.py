@@ -30,7 +30,7 @@ class TextDocument(Document):
         return splice(self._text.text, self._edits(translations))
 
     def _render(self, translations: Mapping[int, Translation]) -> bytes:
-        return self._text.encoded(self.translated(translations), self.unencodable)
+        return self._text.encode_text(self.translated(translations), self.unencodable)
 
 
 def stripped_span(text: str, span: Span, unit: re.Pattern[str], decode: Callable[[str], str]) -> Span:

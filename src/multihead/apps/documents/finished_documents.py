@@ -31,7 +31,7 @@ class FinishedDocuments(ABC):
     """Record of translations, by output."""
 
     @abstractmethod
-    def recorded(self, output: Path) -> Record:
+    def read_record(self, output: Path) -> Record:
         """Return the record of an output, empty without one."""
 
     @abstractmethod
@@ -42,7 +42,7 @@ class FinishedDocuments(ABC):
         """Return the state of an output; ``key``: see ``Record``."""
         if not output.is_file():
             return "new"
-        record = self.recorded(output)
+        record = self.read_record(output)
         with suppress(OSError):  # an unreadable file is not ours to replace
             if not output.stat().st_size:
                 return "new"  # made by mktemp, for example
@@ -64,7 +64,7 @@ class FinishedInFolder(FinishedDocuments):
         self._journal = journal
         self._records = {str(record.get("output")): record for record in journal.records}
 
-    def recorded(self, output: Path) -> Record:
+    def read_record(self, output: Path) -> Record:
         """Return the last record of an output of this folder."""
         return self._records.get(self._name(output), {})
 
@@ -78,7 +78,7 @@ class FinishedInFolder(FinishedDocuments):
 class FinishedBeside(FinishedDocuments):
     """Records of outputs beside their documents, one small file each in the cache folder."""
 
-    def recorded(self, output: Path) -> Record:
+    def read_record(self, output: Path) -> Record:
         """Return the record in the cache; empty if it cannot be read."""
         with suppress(OSError, ValueError, RecursionError):
             record = json.loads(disk.content(self._file(output)))
@@ -119,10 +119,10 @@ def find_finished(root: Path | None) -> Iterator[FinishedDocuments]:
 
 def has_changed(document: Path, output: Path) -> bool:
     """Return whether a document is known to have changed since it was translated into this file."""
-    records: list[Record] = [FinishedBeside().recorded(output)]
+    records: list[Record] = [FinishedBeside().read_record(output)]
     root = next((parent for parent in output.absolute().parents if (parent / RECORD).is_file()), None)
     if root is not None:
         with suppress(UserError), Journal(root, "documents", root / RECORD) as journal:
-            records.append(FinishedInFolder(journal).recorded(output.absolute()))
+            records.append(FinishedInFolder(journal).read_record(output.absolute()))
     digests = {record["document"] for record in records if "document" in record}
     return bool(digests) and disk.sha256(document) not in digests

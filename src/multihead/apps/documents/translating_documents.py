@@ -128,7 +128,7 @@ def translate_document(
         encoding=request.encoding,
         columns=request.columns,
     )
-    document.linked(request.linked)
+    document.note_links(request.linked)
     glossary = Glossary.load(request.glossary) if request.glossary else None
     memory = _memory(request.memory, source, target) if request.memory else None
     summary = Summary(segments=len(document.segments), cautions=_cautions(document, source, target))

@@ -54,7 +54,7 @@ class RecurrentStack(nn.Module):
         befores = [None] * len(self.layers) if state is None else self._by_layer(state)
         for number, (layer, before) in enumerate(zip(self.layers, befores, strict=True)):
             if number:
-                out = self._dropped(out)
+                out = self._dropout(out)
             out, last = layer(out, None if before is None else _with_axis(before))
             finals += [part[0] for part in (last if isinstance(last, tuple) else (last,))]
         if isinstance(out, PackedSequence):
@@ -80,7 +80,7 @@ class RecurrentStack(nn.Module):
         parts = self.cell.parts
         return [state[first : first + parts] for first in range(0, len(state), parts)]
 
-    def _dropped(self, x: Tensor | PackedSequence) -> Tensor | PackedSequence:
+    def _dropout(self, x: Tensor | PackedSequence) -> Tensor | PackedSequence:
         if isinstance(x, Tensor):
             dropped: Tensor = self.dropout(x)
             return dropped

@@ -28,7 +28,7 @@ def inspect_classification(classifier: TextClassifier, text: Text) -> TextInspec
     texts = [text] if isinstance(text, str) else [*text]
     for side in texts:
         check_text(side)
-    (parts,) = classifier.encoded([text])
+    (parts,) = classifier.encode_text([text])
     (prediction,) = classifier.classify([text])
     used = sum(len(ids) for ids in parts if ids is not None)
     total = sum(map(len, classifier.tokenizer.encode_batch(texts)))

@@ -117,7 +117,7 @@ class TextClassifier:
         Raises:
             UserError: a single text if the model reads pairs, or a pair if it reads single texts.
         """
-        inputs = self.encoded(texts)
+        inputs = self.encode_text(texts)
         lengths = np.array(
             [len(first) + (0 if second is None else len(second)) for first, second in inputs], np.int32
         )
@@ -152,7 +152,7 @@ class TextClassifier:
             raise UserError(fact, place=place, remedy="Give two texts with a tab between them.")
         return texts[0], texts[1]
 
-    def encoded(self, texts: Sequence[Text]) -> list[Parts]:
+    def encode_text(self, texts: Sequence[Text]) -> list[Parts]:
         """Return the truncated tokens of each text or pair; raises as :meth:`classify` does."""
         examples = [self._example(text, number) for number, text in enumerate(texts, start=1)]
         return [

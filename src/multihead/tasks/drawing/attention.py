@@ -91,7 +91,7 @@ def inspect_drawing(
     Raises:
         UserError: the caption has unknown words or is too long; the image cannot be read.
     """
-    ids, grid = generator.encoded(caption), int(generator.model.settings.grid)
+    ids, grid = generator.encode_text(caption), int(generator.model.settings.grid)
     if given is None:
         drawing = generator.draw(caption, 1, settings)[0]
         codes, similarity = list(drawing.codes), drawing.fits

@@ -95,7 +95,7 @@ class ImageGenerator:
             UserError: the caption has unknown words or is too long; the picture cannot be read.
         """
         settings = settings or self.settings
-        ids = self.encoded(caption)
+        ids = self.encode_text(caption)
         rows = max(count, settings.candidates)
         given_n = self.upper_codes(complete) if complete else torch.empty(0, dtype=torch.long)
         keys = [randomness.derive(settings.seed, "drawing", number) for number in range(rows)]
@@ -111,7 +111,7 @@ class ImageGenerator:
             Drawing(as_picture(pictures[row]), fits_R[row], tuple(codes_Rn[row].tolist())) for row in order
         ]
 
-    def encoded(self, caption: str) -> list[int]:
+    def encode_text(self, caption: str) -> list[int]:
         """Return a caption's token ids. Raises ``UserError``: unknown words, or no or too many tokens."""
         ids, limit = self.tokenizer.encode(caption), self.model.settings.text_length
         unknown = [word for word in caption.split() if self.tokenizer.unk_id in self.tokenizer.encode(word)]

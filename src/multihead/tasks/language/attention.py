@@ -23,7 +23,7 @@ def inspect_text(generator: TextGenerator, text: str) -> TextInspection:
         UserError: the text is empty, has unknown characters or is longer than the context.
     """
     check_text(text)
-    ids, tokenizer = generator.encoded(text), generator.tokenizer
+    ids, tokenizer = generator.encode_text(text), generator.tokenizer
     outputs: list[Tensor] = []
 
     def run(model: Any) -> None:

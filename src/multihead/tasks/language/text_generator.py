@@ -105,7 +105,7 @@ class TextGenerator:
         """
         self._compare()
         settings = settings or self.settings
-        ids = self.encoded(prompt) or list(self._default_prompt)
+        ids = self.encode_text(prompt) or list(self._default_prompt)
         return _until(self._texts(ids, settings, number), settings.stop)
 
     def _compare(self) -> None:
@@ -116,7 +116,7 @@ class TextGenerator:
         sizes = self.tokenizer.vocab_size, self._stepper.context
         warn(self.model, text_inconsistency(self.model, *sizes, self.device))
 
-    def encoded(self, prompt: str) -> list[int]:
+    def encode_text(self, prompt: str) -> list[int]:
         """Return a prompt's token ids. Raises ``UserError`` as :meth:`write` does."""
         ids = self.tokenizer.encode(prompt)
         if self.tokenizer.unk_id in ids:

@@ -115,14 +115,14 @@ class Answerer:
         """
         if threshold is None:
             threshold = 0.0 if self.unanswerable else -float("inf")
-        encoded = [self.encoded(*pair, f"question {n}") for n, pair in enumerate(questions, start=1)]
+        encoded = [self.encode_text(*pair, f"question {n}") for n, pair in enumerate(questions, start=1)]
         best = self.best(encoded)
         return [
             as_answer(text, each, span, threshold)
             for (_, text), each, span in zip(questions, encoded, best, strict=True)
         ]
 
-    def encoded(self, question: str, text: str, place: str) -> EncodedQuestion:
+    def encode_text(self, question: str, text: str, place: str) -> EncodedQuestion:
         """Return a question and its text in tokens. Raises ``UserError``: the question is empty."""
         found = encode_question(question, text, self.tokenizer, self.data.max_question)
         if not len(found.question):
@@ -155,7 +155,7 @@ class Answerer:
         """
         given = list(questions)
         for one in given:
-            self.encoded(one.question, "", one.place)
+            self.encode_text(one.question, "", one.place)
         answers = self.answer([(one.question, one.text) for one in given])
         return answer_scores([one.text for one in answers], [one.answer for one in given])
 

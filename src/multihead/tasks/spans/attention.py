@@ -28,7 +28,7 @@ def inspect_answer(answerer: Answerer, question: str, text: str) -> TextInspecti
     Raises:
         UserError: question or text has no words.
     """
-    encoded = answerer.encoded(question, text, "question")
+    encoded = answerer.encode_text(question, text, "question")
     window = next(windows(encoded, 0, answerer.data), None)
     if window is None:
         raise UserError("the text has no words", place="text", remedy="Give a text.")

@@ -79,7 +79,7 @@ class Tokens:
         """True if babel's German shorthands are in force."""
         self.kinds: list[str] = []
         self.starts = array("l")
-        for kind, start in self._found():
+        for kind, start in self._find():
             self.kinds.append(kind)
             self.starts.append(start)
         self.starts.append(len(text))
@@ -105,7 +105,7 @@ class Tokens:
         command = _NAME.match(raw)
         return command[0][1:] if command else raw[1:]
 
-    def _found(self) -> Iterator[tuple[str, int]]:
+    def _find(self) -> Iterator[tuple[str, int]]:
         """Yield kind and start of each token."""
         text = self.text
         verbatim = {*VERBATIM}

@@ -67,7 +67,7 @@ class _Walk:
         if token.type == "text":
             yield from self._texts(token.content)
         elif token.type == "text_special":
-            yield self._item(token.content, self._found(token.markup))
+            yield self._item(token.content, self._find(token.markup))
         elif token.type == "placeholder":
             yield self._item(token.content, token.meta["end"])
         elif token.type == "softbreak":
@@ -75,20 +75,20 @@ class _Walk:
         elif token.type == "html_inline":
             yield self._html(token.content)
         elif name in ("em", "strong", "s"):
-            yield self._tag(self._found(token.markup), kind, name)
+            yield self._tag(self._find(token.markup), kind, name)
         elif name == "image":
             yield from self._image(token)
         elif token.type == "link_open":
             self.labels.append(self.at + 1)
-            yield self._tag(self._found("["), kind, name)
+            yield self._tag(self._find("["), kind, name)
         elif token.type == "link_close":
-            self._found("]")
+            self._find("]")
             label = self.content[self.labels.pop() : self.at]
             yield self._tag(token.meta["end"], kind, name, label)
         else:
             yield self._tag(token.meta["end"], kind, name)
 
-    def _found(self, spelling: str) -> int:
+    def _find(self, spelling: str) -> int:
         """Return the end of a string that must be at the current offset."""
         if not self.content.startswith(spelling, self.at):
             raise _MisplacedError
@@ -104,13 +104,13 @@ class _Walk:
         return self._item(Tag("", kind, name, raw, " " if name == "hardbreak" else "", key), end)
 
     def _image(self, token: Token) -> Iterator[Item]:
-        yield self._tag(self._found("!["), "open", "image")
+        yield self._tag(self._find("!["), "open", "image")
         yield from _Walk(self.block, token.content, self.base + self.at).items(token.children or ())
-        self.at = self._found(token.content)
+        self.at = self._find(token.content)
         yield self._tag(token.meta["end"], "close", "image", token.content)
 
     def _html(self, raw: str) -> Item:
-        end = self._found(raw)
+        end = self._find(raw)
         match = _HTML.match(raw)
         if not match or match[2].lower() in _VOID or raw.endswith("/>"):
             return self._tag(end, "alone", match[2].lower() if match else "html")
@@ -118,7 +118,7 @@ class _Walk:
 
     def _texts(self, text: str) -> Iterator[Item]:
         """Yield text, with footnote marks and task checkboxes as tags."""
-        start, end = self.base + self.at, self._found(text)
+        start, end = self.base + self.at, self._find(text)
         begun = self.at
         for match in _ATOM.finditer(text):
             if match[0][1] != "^" and start > 0:

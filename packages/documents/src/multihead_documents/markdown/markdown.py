@@ -60,7 +60,7 @@ class Markdown(TextDocument):
         self.links = links.links_within(text.text, self._known.get("references", {}))
         """Places of the page that links name; those of a whole notebook, if it is a cell."""
 
-    def linked(self, places: Iterable[str]) -> None:
+    def note_links(self, places: Iterable[str]) -> None:
         """Take note of headings that other documents link to."""
         self.links |= links.places_without_id(places, self._text.text)
 

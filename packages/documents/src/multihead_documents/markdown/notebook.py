@@ -55,13 +55,13 @@ class Notebook(TextDocument):
             level = _cell_of(lines[0])
             if level and level.strings.get("cell_type") == "markdown":
                 self._add_cell(level, lines)
-        self.linked(place for cell, _ in self._cells.values() for place in cell.page.links)
+        self.note_links(place for cell, _ in self._cells.values() for place in cell.page.links)
 
-    def linked(self, places: Iterable[str]) -> None:
+    def note_links(self, places: Iterable[str]) -> None:
         """Take note of headings that other documents, or other cells, link to."""
         remaining = set(places)
         for page in {id(cell): cell.page for cell, _ in self._cells.values()}.values():
-            page.linked(remaining)
+            page.note_links(remaining)
 
     def _add_cell(self, level: Level, lines: list[Value]) -> None:
         text = "".join(line.text for line in lines)

@@ -70,7 +70,7 @@ class Xliff(XmlDocument):
                 declared[unit.languages.start.span.start] = unit.languages
                 whole = unit.element.child("seg-source")
                 yield from (
-                    self._unit_edits(unit, changed) if whole is None else self._segmented(unit, changed)
+                    self._unit_edits(unit, changed) if whole is None else self._segment(unit, changed)
                 )
         for languages in declared.values():
             yield from self._language_edit(languages)
@@ -128,7 +128,7 @@ class Xliff(XmlDocument):
             yield Edit(target.start.span, [start])
         yield Edit(target.content, content)
 
-    def _segmented(self, unit: Unit, changed: Mapping[int, Translation]) -> Iterator[Edit[bytes]]:
+    def _segment(self, unit: Unit, changed: Mapping[int, Translation]) -> Iterator[Edit[bytes]]:
         """Fill the ``<mrk>`` of a segmented unit of XLIFF 1.2, or build a new target if one is missing."""
         changed_parts = [part for part in unit.parts if part.source.start.span.start in changed]
         review = any(changed[part.source.start.span.start].review for part in changed_parts)

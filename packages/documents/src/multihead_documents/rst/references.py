@@ -35,11 +35,11 @@ class Titles:
         self._unnamed = {title for title, count in counts.items() if count == 1} - explicit
         self._named = set(_names(tag for _, source in blocks for tag in source.tags))
 
-    def linked(self, names: Iterable[str]) -> None:
+    def note_links(self, names: Iterable[str]) -> None:
         """Take note of names by which other pages refer to titles."""
         self._named |= set(map(name, names))
 
-    def moved(self, old: Markup, new: Markup) -> bool:
+    def is_moved(self, old: Markup, new: Markup) -> bool:
         """Return whether a title's translation needs a target with the old words."""
         was = name(old.text)
         return was in self._unnamed and was in self._named and was != name(new.text)

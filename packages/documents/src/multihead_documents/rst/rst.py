@@ -39,9 +39,9 @@ class ReStructuredText(TextDocument):
         contents = zip(self._contents, self.segments, strict=True)
         self._titles = Titles(text.text, [(block, segment.source) for (block, _), segment in contents])
 
-    def linked(self, places: Iterable[str]) -> None:
+    def note_links(self, places: Iterable[str]) -> None:
         """Take note of titles that other documents refer to."""
-        self._titles.linked(places)
+        self._titles.note_links(places)
 
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[str]]:
         text = self._text.text
@@ -64,7 +64,7 @@ class ReStructuredText(TextDocument):
         places = sorted(cells)
         for table in self._tables:
             if bisect_left(places, table.span.start) < bisect_left(places, table.span.end):
-                yield Edit(table.span, [table.drawn(text, cells, newline(text))])
+                yield Edit(table.span, [table.draw(text, cells, newline(text))])
 
     def _move(self, translations: Mapping[int, Translation]) -> dict[int, tuple[Markup, Markup]]:
         """Return the titles, old and new, that references of the page no longer find."""
@@ -72,7 +72,7 @@ class ReStructuredText(TextDocument):
             number: (self.segments[number].source, new.target)
             for number, new in translations.items()
             if self._contents[number][0].kind == "title"
-            and self._titles.moved(self.segments[number].source, new.target)
+            and self._titles.is_moved(self.segments[number].source, new.target)
         }
 
 

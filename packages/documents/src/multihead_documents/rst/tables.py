@@ -60,7 +60,7 @@ class Table:
     """Spaces between the columns of a simple table; a grid has none."""
     rows: list[list[Cell] | str] = field(default_factory=list)
 
-    def drawn(self, source: str, texts: Mapping[int, str], newline: str) -> str:
+    def draw(self, source: str, texts: Mapping[int, str], newline: str) -> str:
         """Return the table with new texts.
 
         Args:
@@ -97,7 +97,7 @@ class Table:
     def _rule(self, sign: str, widths: Sequence[int]) -> str:
         if not sign:
             return ""
-        return self._joined([sign * width for width in widths], "+")
+        return self._join([sign * width for width in widths], "+")
 
     def _row(self, row: Sequence[Sequence[str]], widths: Sequence[int]) -> list[str]:
         height = max(1, *map(len, row))
@@ -107,10 +107,10 @@ class Table:
             if not self.gaps:
                 parts = [f" {part}" for part in parts]
             filled = [part + " " * (width - columns(part)) for part, width in zip(parts, widths, strict=True)]
-            lines.append(self._joined(filled, "|").rstrip())
+            lines.append(self._join(filled, "|").rstrip())
         return lines
 
-    def _joined(self, parts: Sequence[str], corner: str) -> str:
+    def _join(self, parts: Sequence[str], corner: str) -> str:
         if not self.gaps:
             return f"{corner}{corner.join(parts)}{corner}"
         return "".join(part + " " * gap for part, gap in zip(parts, (*self.gaps, 0), strict=True))

@@ -168,14 +168,14 @@ class AndroidStrings(XmlStrings):
                 )
         yield from super()._edits(translations)
 
-    def _written(self, string: String, target: Markup) -> Parts:
+    def _write(self, string: String, target: Markup) -> Parts:
         lead, _, trail = string.inline
         quotes = sum(self._is_quote(item) for item in (*lead, *trail))
         pieces = [_spell(piece) if isinstance(piece, str) else piece for piece in target.pieces]
         if pieces and isinstance(pieces[0], str) and pieces[0].startswith(("@", "?")):
             pieces[0] = f"\\{pieces[0]}"  # else the name of another resource
         # Of a pair of quotes one may have been in the text that is replaced.
-        return super()._written(string, Markup.of(*pieces, '"' * (quotes % 2)))
+        return super()._write(string, Markup.of(*pieces, '"' * (quotes % 2)))
 
     def _is_quote(self, item: Item) -> bool:
         return item.piece == "" and bool(_QUOTE.fullmatch(self._text(item.span)))

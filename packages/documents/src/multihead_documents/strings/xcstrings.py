@@ -180,11 +180,11 @@ class StringCatalogue(TextDocument):
                 other = unit.outer
                 assert other
                 assert other.outer
-                copy = self._copied(other.span, self._changes(unit, unit.strings["value"], translation))
+                copy = self._copy(other.span, self._changes(unit, unit.strings["value"], translation))
                 edits.append(self._insert(other.outer, path[-1], _Raw(copy)))
-        return self._copied(source.span, edits)
+        return self._copy(source.span, edits)
 
-    def _copied(self, span: Span, edits: Iterable[Edit[str]]) -> str:
+    def _copy(self, span: Span, edits: Iterable[Edit[str]]) -> str:
         """Return a part of the file with edits, whose parts are texts."""
         pieces: list[str] = []
         place = span.start

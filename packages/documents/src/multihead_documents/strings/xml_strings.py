@@ -112,14 +112,14 @@ class XmlStrings(XmlDocument):
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[bytes]]:
         for number, translation in sorted(translations.items()):
             string = self._strings[number]
-            content = self._written(string, translation.target)
+            content = self._write(string, translation.target)
             if string.addition:
                 offset, before, after = string.addition
                 yield Edit(Span(offset, offset), [before, *content, after])
             else:
                 yield Edit(string.element.content, content)
 
-    def _written(self, string: String, target: Markup) -> Parts:
+    def _write(self, string: String, target: Markup) -> Parts:
         """Return the content of an element: the translation with the source's lead and trail."""
         inline = string.inline
         core = parts(target, inline.tags, self._in_cdata if string.cdata else self._escape)

@@ -86,7 +86,7 @@ class Page(TextDocument):
         self._skipped: SkippedElement | None = None
         """The untranslated element that is open."""
         self._templates = Templates(text.text)
-        for token in self._tokens(self._templates.masked(text.text)):
+        for token in self._tokens(self._templates.mask_code(text.text)):
             if self._skipped:
                 self._skip(token)
             else:

@@ -48,7 +48,7 @@ class Templates:
         self._codes = [Code(Span(*match.span()), _kind(match[0])) for match in _CODE.finditer(text)]
         self._placeholders = {text[slice(*code.span)] for code in self._codes if code.kind == "placeholder"}
 
-    def masked(self, text: str) -> str:
+    def mask_code(self, text: str) -> str:
         """Return the page with a filler for each character of its template code."""
         parts: list[str] = []
         done = 0
