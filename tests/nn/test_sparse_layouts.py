@@ -74,6 +74,6 @@ def test_the_last_query_alone_gives_the_last_row(kind: Kind) -> None:
 def test_a_large_grid_uses_gathering_with_the_same_result() -> None:
     large = SparseLayout("column", TEXT, 5, 53)
     attend = SparseAttention(large)
-    assert 24 * attend.attend_source.shape[1] <= 5 * 53
+    assert 24 * attend.attended.shape[1] <= 5 * 53
     q, k, v = qkv(large.length)
     assert_close(attend(q, k, v), attention(q, k, v, large.mask()))

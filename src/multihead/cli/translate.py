@@ -18,10 +18,10 @@ tabs; the score is the log-probability divided by the length penalty. --n-best,
 --scores, --prefix, --prefixes and sampling take every line as it is.
 
 Documents: Word, PowerPoint, Excel, OpenDocument, HTML, e-books, Markdown,
-LaTeX, subtitles, PO, XLIFF, strings of apps and more (docs/how-to/documents.md). All
-but the text stays as it is. Given a folder, every document in it is translated
-into a second folder. They need multihead-documents.
-An interrupted command resumes when it is repeated.
+LaTeX, subtitles, PO, XLIFF, strings of apps and more: docs/how-to/documents.md.
+All but the text stays as it is. Given a folder, every document in it is
+translated into a second folder. They need multihead-documents. An interrupted
+command resumes when it is repeated.
 """
 
 import shlex

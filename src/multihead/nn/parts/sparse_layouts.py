@@ -82,7 +82,7 @@ class SparseAttention(nn.Module):
         super().__init__()
         self.layout = layout
         self.allowed: Tensor
-        self.attend_source: Tensor
+        self.attended: Tensor
         self.register_buffer("allowed", layout.mask(), persistent=False)
         self.register_buffer("attended", layout.places(), persistent=False)
 
@@ -93,8 +93,8 @@ class SparseAttention(nn.Module):
     def forward(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None) -> Tensor:
         """As ``nn.attention.attention``; the mask is the layout's own."""
         whole = q.shape[2] == k.shape[2] > self.layout.text
-        if whole and GATHER_RATIO * self.attend_source.shape[1] <= self.layout.rows * self.layout.columns:
-            return gathered_attention.attend(q, k, v, self.layout.text, self.attend_source)
+        if whole and GATHER_RATIO * self.attended.shape[1] <= self.layout.rows * self.layout.columns:
+            return gathered_attention.attend(q, k, v, self.layout.text, self.attended)
         return ops.attention(q, k, v, self.mask(q, k))
 
     def mask(self, q: Tensor, k: Tensor) -> Tensor:

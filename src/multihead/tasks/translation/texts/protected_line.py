@@ -59,7 +59,7 @@ class Carried(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is missing or doubled."""
+        """True if nothing is missing or doubled."""
         return not (self.lost or self.doubled or self.missing)
 
 
@@ -95,7 +95,7 @@ class SearchedLine:
 
     @property
     def copied(self) -> bool:
-        """Whether the sentence is copied: it has no letter outside its placeholders (see ``letterless``)."""
+        """True if the sentence is copied: it has no letter outside its placeholders (see ``letterless``)."""
         if self.letterless:
             return False
         spans = [*(span for _, span in self.table.entries), *self.table.left]

@@ -49,7 +49,7 @@ class SentenceTranslation:
 
     @property
     def doubtful(self) -> bool:
-        """Whether it should be reviewed."""
+        """True if it should be reviewed."""
         return self.confidence < LOW or bool(self.unplaced or self.missing or self.warnings)
 
 
@@ -98,7 +98,7 @@ class TextTranslation:
 
     @property
     def doubtful(self) -> bool:
-        """Whether any sentence should be reviewed."""
+        """True if any sentence should be reviewed."""
         return any(sentence.doubtful for sentence in self.sentences)
 
     def __str__(self) -> str:
