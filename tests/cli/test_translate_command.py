@@ -183,7 +183,7 @@ def test_two_runs_form_an_ensemble(trained: Path, typed: StandardInput, capfdbin
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ([], "no run folder was given"),
+        ([], "is missing"),
         (["nowhere"], "nowhere: no such run folder"),
         (["RUN", "--beam-sise", "3"], 'unknown option "--beam-sise". Did you mean "--beam-size"?'),
         (["RUN", "--search.beam_sise", "3"], 'Did you mean "--search.beam_size"?'),

@@ -1,7 +1,6 @@
 """The words of the pages: each text is in English and in Korean, with the same values."""
 
 import ast
-import pkgutil
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -72,7 +71,7 @@ def titles() -> set[str]:
 def of_python() -> set[str]:
     """Return what Python hands to the page to translate: phrases, labels of the heading, predictions."""
     found: set[str] = set()
-    inspecting = [*INSPECT.rglob("*.py"), *(INSPECT.parent / "workflows" / "tasks").rglob("*.py")]
+    inspecting = [*INSPECT.rglob("*.py"), *(INSPECT.parent / "tasks").rglob("*.py")]
     for path in inspecting:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -100,8 +99,8 @@ def test_every_text_of_the_page_has_its_korean() -> None:
 
 def test_no_text_of_the_page_is_in_korean_only() -> None:
     sources = [*SCRIPTS.glob("*.js"), *INSPECT.glob("*.py"), *(INSPECT / "page").glob("*.py")]
-    sources += (INSPECT.parent / "attention_maps").glob("*.py")
-    sources.append(INSPECT.parent / "nn" / "pooling.py")  # the names of readouts
+    sources += [*(INSPECT / "maps").glob("*.py"), *(INSPECT.parent / "tasks").rglob("*.py")]
+    sources.append(INSPECT.parent / "nn" / "parts" / "pooling.py")  # the names of readouts
     plain = "\n".join(path.read_text(encoding="utf-8") for path in sources if path.name != "korean.py")
     beside = {key for key in korean.PAGE if f'"{key}"' in plain}
     assert korean.PAGE.keys() - written() - of_kinds() - titles() - of_python() - beside == set()
@@ -116,7 +115,7 @@ def test_both_languages_of_a_text_have_the_same_values(words: dict[str, str]) ->
 
 def from_elsewhere() -> set[str]:
     """Return the names of facts that a report shows: tasks, units, reasons of cleaning, the machine."""
-    names = {module.name for module in pkgutil.iter_modules(tasks.__path__)}
+    names = set(tasks.names())
     units = {tasks.get_task(name).speed_unit for name in names}
     machine = {name.replace("_", " ").replace("gib", "(GiB)") for name in environment()["machine"]} - {"gpus"}
     return names | units | machine | set(get_args(Reason)) | {"pairs", "texts", "products"}
@@ -129,7 +128,7 @@ def test_every_name_of_a_fact_in_a_report_has_its_korean() -> None:
 def test_every_text_of_a_report_has_its_korean_and_none_is_in_korean_only() -> None:
     said: set[object] = set()
     others = ""
-    detection = INSPECT.parent / "workflows" / "tasks" / "detection" / "inspection.py"
+    detection = INSPECT.parent / "tasks" / "detection" / "inspection.py"
     for path in (*(INSPECT / "report").glob("*.py"), detection):
         if path.name in ("korean.py", "words.py"):
             continue
@@ -164,7 +163,7 @@ def test_a_value_may_itself_be_in_both_languages() -> None:
 @pytest.mark.parametrize(
     ("script", "korean_begins"),
     [
-        (INSPECT.parent / "serve" / "page" / "texts.js", "const KOREAN = {"),
+        (INSPECT.parent / "apps" / "serve" / "page" / "texts.js", "const KOREAN = {"),
         (INSPECT / "live" / "scripts" / "texts.js", "\n  ko: {"),
     ],
     ids=["serve", "live"],

@@ -127,7 +127,7 @@ def test_the_command_writes_page_and_numbers_and_prints_the_scores(
 
 
 def test_no_run_at_all_is_refused() -> None:
-    with pytest.raises(UserError, match="no run folder was given"):
+    with pytest.raises(UserError, match="RUN is missing"):
         command.main([])
 
 

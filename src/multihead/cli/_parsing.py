@@ -76,7 +76,7 @@ class Argument:
     @property
     def shown(self) -> str:
         """The argument as errors name it."""
-        return max(self.spellings, key=len) if self.spellings else self.metavar.strip("[]")
+        return max(self.spellings, key=len) if self.spellings else self.metavar.split()[0].strip("[].")
 
 
 @cache
