@@ -9,7 +9,7 @@ Whatever is not translated stays byte for byte as it was.
 ...     _ = path.write_text("Guten Tag.\\r\\n\\r\\n  Bis bald!\\r\\n", newline="")
 ...     document = open_document(path)
 ...     print([str(segment.source) for segment in document.segments])
-...     document.rendered({1: "See you soon!"})
+...     document.render({1: "See you soon!"})
 ['Guten Tag.', 'Bis bald!']
 b'Guten Tag.\\r\\n\\r\\n  See you soon!\\r\\n'
 """
