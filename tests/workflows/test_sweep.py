@@ -49,7 +49,7 @@ threads = 1
 device = "cpu"
 [validation]
 every = 2
-max_pairs = 11
+max_examples = 11
 [search]
 method = "greedy"
 max_length = 3
