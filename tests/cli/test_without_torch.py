@@ -1,4 +1,4 @@
-"""What the package does without the extra ``train``: PyTorch, and whatever is used with it only."""
+"""The package without the extra ``train``: without PyTorch, and what is used with it only."""
 
 import contextlib
 import hashlib
