@@ -3,14 +3,13 @@
 import sys
 from pathlib import Path
 
-from num2words import num2words
-
 import multihead
+from multihead.text.numbers import WORDS
 
 run = Path(sys.argv[1] if len(sys.argv) > 1 else "runs/example")
 run.parent.mkdir(parents=True, exist_ok=True)
 for language in ("de", "en"):
-    words = [num2words(number, lang=language) for number in range(1000)]
+    words = [WORDS[language](number) for number in range(1000)]
     (run.parent / f"numbers.{language}").write_text("\n".join(words) + "\n", encoding="utf-8")
 
 size = {"model.d_model": 64, "model.d_ff": 128, "model.num_layers": 1, "model.num_heads": 4}

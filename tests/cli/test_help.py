@@ -133,7 +133,7 @@ def test_a_mistyped_key_is_suggested(kind: str) -> None:
         (["translate", "r", "--baem-size", "3"], 'Did you mean "--beam-size"?'),
         (["data", "lsit"], 'Did you mean "list"?'),
         (["data"], "multihead data: list|get|make|cache is missing"),
-        (["translate"], "multihead translate: RUN... "),
+        (["translate"], "multihead translate: RUN is missing"),
         (["doctor", "a", "--", "--json"], 'unexpected argument "--json"'),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -1,6 +1,8 @@
 """The native kernel's whole beam search against the stepwise search."""
 
+from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -43,8 +45,22 @@ def sources(count: int, longest: int) -> Source:
     return Source(torch.randint(4, VOCABULARY, (count, int(lengths.max()))), lengths)
 
 
+def outputs(hypotheses: list[Hypothesis]) -> list[tuple[tuple[int, ...], bool]]:
+    return [(one.tokens, one.finished) for one in hypotheses]
+
+
 def outputs_of(found: list[list[Hypothesis]]) -> list[list[tuple[tuple[int, ...], bool]]]:
-    return [[(one.tokens, one.finished) for one in hypotheses] for hypotheses in found]
+    return [outputs(hypotheses) for hypotheses in found]
+
+
+def jitter(transformer: Transformer, seed: int) -> Any:
+    """Return the model laid out with its weights moved by the rounding of float32."""
+    generator = torch.Generator().manual_seed(seed)
+    moved = deepcopy(transformer)
+    with torch.no_grad():
+        for weight in moved.parameters():
+            weight.mul_(1 + 1e-7 * torch.randn(weight.shape, generator=generator))
+    return lay_out(moved, torch.float32)
 
 
 def scores(found: list[list[Hypothesis]]) -> list[float]:
@@ -76,7 +92,8 @@ def test_it_finds_the_hypotheses_of_the_steps(
     positions: str,
 ) -> None:
     torch.manual_seed(seed)
-    model, asked = prepared(norm=norm, positions=positions), sources(sentences, 11)
+    transformer = noisy_transformer(0.2, norm=norm, positions=positions)
+    model, asked = lay_out(transformer, torch.float32), sources(sentences, 11)
     limits = LengthLimits(max_extra=29, max_length=max_length)
     given: dict[str, Any] = {
         "eos_id": END,
@@ -84,14 +101,20 @@ def test_it_finds_the_hypotheses_of_the_steps(
         "limits": limits,
         "constraints": [Banned([PAD, BEGIN])],
     }
-    begun = [[BEGIN]] * sentences
-    if beam_size == 1:
-        found, expected = (greedy(each, asked, begun, **given) for each in (model, OneByOne(model)))
-    else:
+    if beam_size > 1:
         given |= {"beam_size": beam_size, "n_best": min(n_best, beam_size), "stop": stop}
-        found, expected = (beam(each, asked, begun, **given) for each in (model, OneByOne(model)))
-    assert outputs_of(found) == outputs_of(expected)
-    assert scores(found) == pytest.approx(scores(expected), rel=1e-5, abs=1e-5)
+    given |= {"source": asked, "prefixes": [[BEGIN]] * sentences}
+    search = partial(greedy if beam_size == 1 else beam, **given)
+    found, expected = search(model), search(OneByOne(model))
+    differing = [place for place in range(sentences) if outputs(found[place]) != outputs(expected[place])]
+    if differing:  # allowed only where rounding decides: there the steps differ from themselves
+        nearby = [search(OneByOne(jitter(transformer, generator))) for generator in range(40)]
+        for place in differing:
+            assert outputs(found[place]) in [outputs(hypotheses[place]) for hypotheses in nearby]
+    same = [place for place in range(sentences) if place not in differing]
+    assert scores([found[place] for place in same]) == pytest.approx(
+        scores([expected[place] for place in same]), rel=1e-5, abs=1e-5
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.int8])
