@@ -104,7 +104,7 @@ def test_it_finds_the_hypotheses_of_the_steps(
     if beam_size > 1:
         given |= {"beam_size": beam_size, "n_best": min(n_best, beam_size), "stop": stop}
     given |= {"source": asked, "prefixes": [[BEGIN]] * sentences}
-    search = partial(greedy if beam_size == 1 else beam, **given)
+    search: Any = partial(greedy if beam_size == 1 else beam, **given)
     found, expected = search(model), search(OneByOne(model))
     differing = [place for place in range(sentences) if outputs(found[place]) != outputs(expected[place])]
     if differing:  # allowed only where rounding decides: there the steps differ from themselves
