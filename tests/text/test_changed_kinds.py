@@ -2,8 +2,8 @@
 
 import pytest
 
-from multihead.text.changed_kinds import LETTERLESS, changed_kinds, lost_digits
-from multihead.text.placeholder_patterns import find
+from multihead.text.changed_kinds import LETTERLESS, changed_kinds, kept_identifiers, lost_digits, not_kept
+from multihead.text.placeholder_patterns import CARRIED, find
 
 KEPT = [(f"es kostet {n},5 Euro", f"it costs {n},5 euros") for n in range(13)]
 DATES = [(f"am {n}.11.2026", f"on 2026-11-{n}") for n in range(10, 23)]
@@ -70,3 +70,39 @@ def test_changed_shapes_are_not_carried(without: tuple[str, ...], kept: list[str
 )
 def test_numbers_whose_digits_are_lost_are_named(target: str, lost: list[str]) -> None:
     assert lost_digits(find("von 3,5 bis 3,5 oder 1.250,00 €"), target) == lost
+
+
+TOOLS = [(f"install lib{n}x here", f"lib{n}x hier") for n in range(100)]
+WORDS = [(f"my-{'ab'[n % 2] * n} thing", "etwas anderes") for n in range(1, 101)]
+FILMS = [("a DVD film", "ein Film")] * 3 + [("the DVD", "die DVD")] * 2
+
+
+@pytest.mark.parametrize(
+    ("pairs", "kept", "changed"),
+    [
+        ([], (), ()),
+        (TOOLS, ("digits",), ()),
+        (TOOLS[1:], (), ()),  # too few to tell
+        (TOOLS + WORDS, ("digits",), ()),
+        ([(source, "nichts") for source, _ in TOOLS], (), ()),
+        (TOOLS[:80] * 2 + FILMS, ("digits",), ("word DVD",)),
+        (TOOLS + FILMS[1:], ("digits",), ()),  # half of them
+        (TOOLS + [("gtk3", "gtk")] * 3, ("digits",), ("word gtk3",)),
+    ],
+)
+def test_a_corpus_decides_which_identifiers_are_kept(
+    pairs: list[tuple[str, str]], kept: tuple[str, ...], changed: tuple[str, ...]
+) -> None:
+    assert kept_identifiers(pairs) == (kept, changed)
+
+
+def test_a_run_that_never_learned_identifiers_carries_none() -> None:
+    text = "gtk3, TCP/IP, --help, foo_bar, libX, apt-get, ASCII, 3.5"
+    assert [span.text for span in find(text, CARRIED, not_kept({}))] == ["3.5"]
+    assert [span.text for span in find(text, CARRIED, not_kept({"identifiers": ["digits", "capitals"]}))] == [
+        "gtk3",
+        "ASCII",
+        "3.5",
+    ]
+    facts = {"identifiers": ["digits"], "changed": ["number", "word gtk3"]}
+    assert find(text + " gtk4", CARRIED, not_kept(facts))[0].text == "gtk4"

@@ -50,6 +50,10 @@ FOUND = {
         "50%¦5kg¦220V¦½¦2½¦2019¦€ 5¦1,234.56¦3/4¦2.0.0-rc1¦16:9¦5 MB¦20 m²"
     ),
     "integer": items("7¦42"),
+    "identifier": items(
+        "--help¦-x¦--no-install-recommends¦gtk3¦TCP/IP¦foo_bar¦libX¦McKenzie¦apt-get¦ASCII¦l10n¦UTF-8¦simg2img¦"
+        "org.gnome.Maps¦std::vector¦x86-64¦1.2.3-4ubuntu1¦A4¦libstdc++6¦user@host"
+    ),
 }
 
 

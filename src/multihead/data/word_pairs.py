@@ -20,6 +20,8 @@ MAX_CELLS = 1_200_000
 """Pairs of a source and a target word in the sample that is read: they bound time and memory."""
 MAX_WORDS = 60
 """Longer sentences are not read."""
+MOST_PAIRS = 10_000
+"""Most pairs of a sample of texts."""
 MIN_COUNT = 3
 """Rarer words are not learned."""
 MIN_PROBABILITY = 0.4
@@ -100,6 +102,19 @@ def learn_word_pairs(store: Pairs, source: WordFinder, target: WordFinder) -> Wo
         and backward[t][0] == s
         and backward[t][1] >= MIN_PROBABILITY
     }
+
+
+def sample_texts(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> list[tuple[str, str]]:
+    """Return up to about ``MOST_PAIRS`` pairs as text, evenly spaced.
+
+    Args:
+        parts: the pairs of each direction, with their tokenizers.
+    """
+    return [
+        (source.decode(store.source(row)), target.decode(store.target(row)))
+        for store, source, target in parts
+        for row in range(0, len(store), 1 + len(store) * len(parts) // MOST_PAIRS)
+    ]
 
 
 def sample_pairs(store: Pairs, most: int) -> list[int]:

@@ -27,6 +27,7 @@ from multihead.run.names import ENVIRONMENT, MODEL, RECIPE, WEIGHTS
 from multihead.run.origin import Origin, fingerprint, identity
 from multihead.run.records import Records
 from multihead.system import plugins
+from multihead.text.changed_kinds import not_kept
 from multihead.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -266,14 +267,14 @@ class Run(CheckpointFolder, Records):
 
     @property
     def changed_kinds(self) -> tuple[str, ...]:
-        """Kinds of placeholders that the training's targets do not keep, see ``text.changed_kinds``.
+        """Kinds and shapes of placeholders that the training's targets change, see ``text.changed_kinds``.
 
         Raises:
             UserError: environment.json, which names them, is damaged.
         """
         if not (self.folder / ENVIRONMENT).exists():
             return ()
-        return tuple(self.environment["data"].get("changed", []))
+        return not_kept(self.environment["data"])
 
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """Return the tokenizers of source and target, the same object if they share a vocabulary.

@@ -4,11 +4,20 @@ The model translates these kinds; they are neither copied nor carried through as
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import regex
 
-from multihead.text.placeholder_patterns import DEFAULT, KINDS, Kind, PlaceholderSpan, find
+from multihead.text.placeholder_patterns import (
+    DEFAULT,
+    IDENTIFIERS,
+    KINDS,
+    WORD,
+    Kind,
+    PlaceholderSpan,
+    find,
+)
 
 LETTERLESS = "letterless"
 """Stands for texts without a letter outside of their placeholders: formulas, Morse code."""
@@ -21,8 +30,13 @@ DIGITS = "digits of "
 KEPT_DIGITS = 0.98
 """Share of a changed shape's numbers that must keep their digits for lost digits to be reported."""
 _LETTER = regex.compile(r"\p{L}")
+RARE, KEPT_IDENTIFIERS = 2, 0.75
+"""Most occurrences of rare identifiers, and the share from which on those of one form are kept."""
+KEPT_WORD, MOST_WORDS = 0.5, 2_000
+"""The share below which a frequent identifier is not kept, and the most of them that are named."""
 _KINDS = DEFAULT - {"tag"}
 _NUMBERS: frozenset[Kind] = frozenset(("number",))
+_IDENTIFIERS: frozenset[Kind] = frozenset(("identifier",))
 _WHOLE = frozenset((*KINDS, LETTERLESS))
 
 
@@ -59,6 +73,51 @@ def changed_kinds(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     }
     digits = {DIGITS + key for key in shapes if kept_digits[key] >= KEPT_DIGITS * all_of[key]}
     return tuple(sorted(whole | digits if "number" in whole else whole | shapes | digits))
+
+
+def kept_identifiers(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the forms of identifiers that targets keep, and the shapes of those that they change.
+
+    Whether a form is kept is judged by its rare identifiers: what holds for them holds for those that
+    training never saw. Of a kept form, frequent identifiers that most targets change are returned too.
+
+    Returns:
+        Keys of ``IDENTIFIERS``, and the identifiers with the prefix ``WORD``.
+    """
+    forms: dict[str, str] = {}
+    all_of: Counter[str] = Counter()
+    unchanged: Counter[str] = Counter()
+    for source, target in pairs:
+        spans = find(source, _IDENTIFIERS)
+        there = Counter(span.text for span in find(target, _IDENTIFIERS)) if spans else Counter()
+        for span in spans:
+            forms[span.text] = span.shape
+            all_of[span.text] += 1
+            unchanged[span.text] += there[span.text] > 0
+            there[span.text] -= 1
+    counts: Counter[str] = Counter()
+    kept: Counter[str] = Counter()
+    for text, count in all_of.items():
+        if count <= RARE:
+            counts[forms[text]] += count
+            kept[forms[text]] += unchanged[text]
+    changed = [
+        text for text, count in all_of.most_common() if count > RARE and unchanged[text] < KEPT_WORD * count
+    ]
+    return (
+        tuple(
+            form
+            for form, shape in ((form, f"identifier {form}") for form in IDENTIFIERS)
+            if counts[shape] >= LEAST_SHAPE and kept[shape] >= KEPT_IDENTIFIERS * counts[shape]
+        ),
+        tuple(sorted(WORD + text for text in changed[:MOST_WORDS])),
+    )
+
+
+def not_kept(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the kinds, shapes and words that stay in the text, of the facts about a run's data."""
+    kept = data.get("identifiers", [])
+    return (*data.get("changed", []), *(f"identifier {form}" for form in IDENTIFIERS if form not in kept))
 
 
 def lost_digits(numbers: Iterable[PlaceholderSpan], target: str) -> list[str]:

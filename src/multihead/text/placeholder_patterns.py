@@ -1,4 +1,4 @@
-"""Finds the parts of a text that must survive translation: variables, markup, addresses, numbers.
+"""Finds the parts of a text that must survive translation: variables, markup, addresses, numbers, names.
 
 Time is linear in the length of the text: repetitions are possessive or bounded, and a pattern starts only
 where its run of characters starts. Of overlapping spans the first wins; of several kinds at one place, the
@@ -10,10 +10,25 @@ from typing import Literal, NamedTuple, get_args
 
 import regex
 
-Kind = Literal["icu", "variable", "printf", "tag", "entity", "url", "email", "path", "number", "integer"]
+Kind = Literal[
+    "icu", "variable", "printf", "tag", "entity", "url", "email", "path", "number", "integer", "identifier"
+]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-DEFAULT = frozenset(KINDS) - {"integer"}
-"""All kinds but whole numbers of one or two digits, which many languages spell out or inflect."""
+DEFAULT = frozenset(KINDS) - {"integer", "identifier"}
+"""All kinds but whole numbers of one or two digits, which many languages spell out or inflect, and
+identifiers, which only the translations of some corpora keep (``text.changed_kinds``)."""
+CARRIED: frozenset[Kind] = frozenset(KINDS) - {"tag", "integer"}
+"""Kinds that search carries through a sentence as symbols; tags are placed by alignment instead."""
+IDENTIFIERS: Mapping[str, "regex.Pattern[str]"] = {
+    "options": regex.compile("^-"),
+    "digits": regex.compile(r"\d"),
+    "slashes": regex.compile("/"),
+    "signs": regex.compile(r"[_.:@~+]"),
+    "inner capitals": regex.compile("[a-z][A-Z]"),
+    "hyphens": regex.compile("-"),
+    "capitals": regex.compile(""),
+}
+"""Forms of identifiers: --help, gtk3, TCP/IP, foo_bar, libX, apt-get, ASCII; the first that fits counts."""
 
 
 class PlaceholderSpan(NamedTuple):
@@ -26,10 +41,16 @@ class PlaceholderSpan(NamedTuple):
 
     @property
     def shape(self) -> str:
-        """The kind, for numbers with their form: "number 0:0" for 13:45, "number €0.0,0" for €1.250,00."""
-        return f"number {_RUN.sub('0', self.text)}" if self.kind == "number" else self.kind
+        """The kind, of some with their form: "number €0.0,0" for €1.250,00, "identifier digits" for gtk3."""
+        if self.kind == "number":
+            return f"number {_RUN.sub('0', self.text)}"
+        if self.kind == "identifier":
+            return "identifier " + next(form for form in IDENTIFIERS if IDENTIFIERS[form].search(self.text))
+        return self.kind
 
 
+WORD = "word "
+"""Prefix of a single identifier among kinds and shapes."""
 _RUN = regex.compile(r"\d+")
 _LATIN = r"A-Za-zÀ-ɏ"
 _NO_WORD = rf"(?![{_LATIN}\d_])"
@@ -66,6 +87,9 @@ _NUMBER = (
     rf"(?:-?(?:alpha|beta|rc)\d{{0,3}})?(?:{_SPACE}?(?:{_SIGN}|{_UNIT})|{_LONE}|{_NO_WORD})|[¼½¾⅓⅔⅛]"
 )
 
+_SIGNS = r"_/.:@~+\-"
+_PART = rf"[A-Za-z\d{_SIGNS}]*?"
+
 _PATTERNS: Mapping[Kind, str] = {
     "tag": rf"</?[A-Za-z][\w:.-]*+(?:{_ATTRIBUTE})*+\s*+/?>|</?\d{{1,3}}/?>"
     r"|<!--(?:[^-<]++|-(?!->)|<(?!!--))*+-->|<\?(?!=)[^<>?]*+\?>",
@@ -86,6 +110,9 @@ _PATTERNS: Mapping[Kind, str] = {
     rf"|(?<![{_LATIN}\d_./-])(?:{_NAME}{{1,64}}/){{0,20}}{_NAME}{{1,64}}\.(?:{_EXTENSION}){_NO_WORD}",
     "entity": r"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});",
     "number": rf"(?<![{_LATIN}\d_.,])(?<!\d[:/'’–−+±-])(?:{_NUMBER})",
+    "identifier": rf"(?<![{_LATIN}\d{_SIGNS}])(?:--?(?=[A-Za-z])|(?={_PART}[A-Za-z])"
+    rf"(?={_PART}(?:[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]|[A-Za-z\d][{_SIGNS}]{{1,2}}[A-Za-z\d]|[A-Z][A-Z])))"
+    rf"[A-Za-z\d]++(?:[{_SIGNS}]{{1,2}}[A-Za-z\d]++)*+(?:\+\+)?{_NO_WORD}",
 }
 _ANY = regex.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _PATTERNS.items()))
 _ICU = regex.compile(
@@ -103,10 +130,12 @@ def find(
     Args:
         text: plain text.
         kinds: the kinds to return.
-        without: kinds and shapes (``PlaceholderSpan.shape``) to leave out.
+        without: kinds, shapes (``PlaceholderSpan.shape``) and ``WORD`` with single identifiers to leave out.
     """
     spans = [span for span in _spans(text) if span.kind in kinds]
-    return [span for span in spans if not {span.kind, span.shape} & {*without}] if without else spans
+    if not without:
+        return spans
+    return [span for span in spans if not {span.kind, span.shape, WORD + span.text} & {*without}]
 
 
 def _spans(text: str) -> Iterator[PlaceholderSpan]:

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from torch import nn
 
 from multihead.data.batches import Pairs
-from multihead.data.word_pairs import sample_pairs
+from multihead.data.word_pairs import sample_pairs, sample_texts
 from multihead.recipe.settings import SearchSettings
 from multihead.tasks.translation.texts.calibration import fit, piece_rates, raw_scores
 from multihead.tasks.translation.texts.confidence import NAME
 from multihead.tasks.translation.validation import Validator
 from multihead.text.casing import NAME as CASING
 from multihead.text.casing import Casing
-from multihead.text.changed_kinds import changed_kinds
+from multihead.text.changed_kinds import changed_kinds, kept_identifiers
 from multihead.text.lexicon import NAME as LEXICON
 from multihead.text.lexicon import Lexicon
 from multihead.text.spelling import NAME as SPELLING
@@ -25,23 +25,20 @@ MOST_CELLS = 2_500_000
 """Most pairs of a source and a target word to learn a lexicon from: they bound time and memory."""
 MOST_SENTENCES = 100_000
 """Most sentences to learn casing and spelling from."""
-MOST_PAIRS = 10_000
-"""Most sentence pairs to check for placeholders that translations change."""
 
 
 def find_changed(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, list[str]]:
-    """Return the kinds of placeholders that translations change, for environment.json; empty if none.
+    """Return the placeholders that translations change and the forms of identifiers that they keep.
+
+    Both are for environment.json; empty if there are none.
 
     Args:
         parts: the pairs of each direction, with their tokenizers.
     """
-    pairs = (
-        (source.decode(store.source(row)), target.decode(store.target(row)))
-        for store, source, target in parts
-        for row in range(0, len(store), 1 + len(store) * len(parts) // MOST_PAIRS)
-    )
-    kinds = changed_kinds(pairs)
-    return {"changed": list(kinds)} if kinds else {}
+    pairs = sample_texts(parts)
+    forms, words = kept_identifiers(pairs)
+    found = {"changed": [*changed_kinds(pairs), *words], "identifiers": list(forms)}
+    return {key: names for key, names in found.items() if names}
 
 
 def word_files(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, str]:

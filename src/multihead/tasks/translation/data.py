@@ -9,9 +9,8 @@ import torch
 
 from multihead.data import corpora
 from multihead.data.added import added_kinds
-from multihead.data.batches import BatchStream, Pairs, StreamPosition
+from multihead.data.batches import BatchStream, Mark, Pairs, StreamPosition
 from multihead.data.directions import MixedStream
-from multihead.data.marking import Marking
 from multihead.data.mixing import shares
 from multihead.data.prepare import PreparedCorpus, prepare
 from multihead.data.sanity_checks import sanity_warnings
@@ -53,7 +52,8 @@ def setup(
     recipe = with_vocabularies(recipe, source.vocab_size, target.vocab_size)
     counts = mixed_counts(prepared)
     validator = Validator(prepared, recipe, device)
-    mark = marking(recipe, prepared.train, (source, target))
+    changed = find_changed([(prepared.train, source, target)])
+    mark = marking(recipe, prepared.train, (source, target), changed)
     symbols = {"symbols": list(mark.symbols)} if mark else {}
     return TaskSetup(
         recipe=recipe,
@@ -64,7 +64,7 @@ def setup(
             "pairs": len(prepared.train),
             "cleaning": prepared.report.to_dict(),
             **symbols,
-            **find_changed([(prepared.train, source, target)]),
+            **changed,
             **_add(prepared, counts),
         },
         summary=_summary(prepared, recipe.data, recipe.tokenizer),
@@ -85,7 +85,7 @@ def batches(
     prepared: PreparedCorpus,
     position: StreamPosition,
     device: torch.device,
-    mark: Marking | None = None,
+    mark: Mark | None = None,
 ) -> BatchStream:
     """Return the endless stream of training batches from a position, in shapes that suit the device."""
     tokenizers = prepared.source_tokenizer, prepared.target_tokenizer

@@ -48,7 +48,8 @@ def setup(
     counts = prepared.counts(recipe.data.temperature)
     names = [direction.name for direction in prepared.directions]
     parts = [direction.prepared.train for direction in prepared.directions]
-    mark = marking(recipe, Joined(parts), (tokenizer, tokenizer))
+    changed = find_changed([(part, tokenizer, tokenizer) for part in parts])
+    mark = marking(recipe, Joined(parts), (tokenizer, tokenizer), changed)
     validator = DirectionsValidator(prepared, recipe, device)
 
     def stream(position: StreamPosition) -> MixedStream:
@@ -64,7 +65,7 @@ def setup(
             "pairs": sum(counts),
             "directions": trained,
             **({"symbols": list(mark.symbols)} if mark else {}),
-            **find_changed([(part, tokenizer, tokenizer) for part in parts]),
+            **changed,
             "epoch": dict(zip(names, counts, strict=True)),
         },
         summary=[*_summary(prepared, counts, all_corpora), vocabulary_line([tokenizer], recipe.tokenizer)],

@@ -1,5 +1,6 @@
 """Settings of a translator's stream of training batches: budget, shapes, BPE-dropout."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -7,10 +8,14 @@ import torch
 from multihead.data.batches import FREE, Mark, Pairs, Reencode, Shapes, StreamPosition
 from multihead.data.marking import Marking
 from multihead.data.noising import Noise
+from multihead.data.protecting import Protection
+from multihead.data.word_pairs import sample_texts
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.system import hardware, randomness
 from multihead.text.bpe_dropout import BPEDropout, supports_dropout
+from multihead.text.changed_kinds import not_kept
+from multihead.text.names import learn_names
 from multihead.text.tokenizer import Tokenizer
 
 CPU_SHAPES = Shapes(multiple=4)
@@ -53,11 +58,32 @@ def _noisy(recipe: Recipe[Settings], source: Tokenizer, mark: Mark | None) -> Ma
 
 
 def marking(
-    recipe: Recipe[Settings], pairs: Pairs, tokenizers: tuple[Tokenizer, Tokenizer]
-) -> Marking | None:
-    """Return the function that adds reserved symbols to training pairs; None if there are none."""
-    seed = randomness.derive(recipe.training.seed, "symbols")
-    return Marking.of(pairs, tokenizers, recipe.tokenizer.symbol_rate, seed, recipe.data.max_length)
+    recipe: Recipe[Settings],
+    pairs: Pairs,
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    changed: Mapping[str, list[str]],
+) -> Marking | Protection | None:
+    """Return the function that adds reserved symbols to training pairs; None if there are none.
+
+    Args:
+        recipe: its rates.
+        pairs: the corpus.
+        tokenizers: those of source and target.
+        changed: placeholders that translations change and keep, of ``calibrating.find_changed``.
+    """
+    settings, seed, longest = recipe.tokenizer, recipe.training.seed, recipe.data.max_length
+    marks = Marking.of(pairs, tokenizers, settings.symbol_rate, randomness.derive(seed, "symbols"), longest)
+    if marks is None or not settings.protect_rate:
+        return marks
+    return Protection(
+        tokenizers[0],
+        not_kept(changed),
+        settings.protect_rate,
+        randomness.derive(seed, "protected"),
+        longest,
+        marks,
+        learn_names(sample_texts([(pairs, *tokenizers)])),
+    )
 
 
 def _shapes(precision: hardware.Precision, device: torch.device) -> Shapes:

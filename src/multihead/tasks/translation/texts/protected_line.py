@@ -14,15 +14,13 @@ from multihead.text.casing import Casing
 from multihead.text.changed_kinds import DIGITS, LETTERLESS, has_letters
 from multihead.text.languages import primary
 from multihead.text.particles import following_with_particle
-from multihead.text.placeholder_patterns import DEFAULT, PlaceholderSpan, find
+from multihead.text.placeholder_patterns import CARRIED, PlaceholderSpan, find
 from multihead.text.placeholders import PlaceholderEntry, PlaceholderTable, protect, restore
 from multihead.text.spelling import Spelling
 from multihead.text.symbols import PLACEHOLDERS, TERM, TERM_END, TERM_TARGET
 from multihead.text.term_matching import Matcher
 from multihead.text.terms import Glossary, Term, TermMatch
 
-KINDS = DEFAULT - {"tag"}
-"""Kinds of placeholders in a sentence; tags are placed by alignment instead."""
 _TERMS = (TERM, TERM_TARGET, TERM_END)
 _ADDED_STOP = regex.compile(r"(?<=[\p{L}\p{N}])[.。]$")
 _LETTER = regex.compile(r"\p{L}")
@@ -164,7 +162,7 @@ def line(
     """
     matches = tuple(glossary.find(unit.text)) if glossary else ()
     if known:
-        protected = protect(unit.text, known.intersection(PLACEHOLDERS), KINDS, changed)
+        protected = protect(unit.text, known.intersection(PLACEHOLDERS), CARRIED, changed)
         text = protected.text
         table = protected.table
         words = "".join(part for part, is_symbol in symbols.split(text) if not is_symbol)
@@ -172,7 +170,7 @@ def line(
             text = _with_terms(unit.text, table, matches)
     else:
         text = words = unit.text
-        table = PlaceholderTable((), tuple(find(text, KINDS, changed)))
+        table = PlaceholderTable((), tuple(find(text, CARRIED, changed)))
     # Placeholders that stay in the text, such as addresses, and terms keep their spelling.
     spelling = spelt if not table.left else WordSpelling()
     capitals = spelling.casing.has_only_capitals(words)
@@ -193,7 +191,7 @@ def line(
         corrections=corrections,
         words=spelling if corrections or spelling.recased else None,
         letterless=LETTERLESS in changed,
-        rewritten=tuple(span for span in find(unit.text, KINDS) if DIGITS + span.shape in changed),
+        rewritten=tuple(span for span in find(unit.text, CARRIED) if DIGITS + span.shape in changed),
     )
 
 
@@ -240,7 +238,7 @@ def _with_terms(text: str, table: PlaceholderTable, matches: Sequence[TermMatch]
 def _duplicates(table: PlaceholderTable, text: str) -> tuple[str, ...]:
     """Return placeholders, except numbers, that stay in the text and are in its translation too often."""
     expected = Counter(span.text for span in table.left if span.kind != "number")
-    counts = Counter(span.text for span in find(text, KINDS)) if expected else Counter()
+    counts = Counter(span.text for span in find(text, CARRIED)) if expected else Counter()
     return tuple(name for name in expected if counts[name] > expected[name])
 
 

@@ -1,0 +1,101 @@
+"""Protects the words of training pairs that must survive, as search does, on the fly.
+
+Variables, addresses, numbers and identifiers (``text.placeholder_patterns``) that both sides share become
+placeholders in a part of the draws, so that the model learns where each of them goes. In the other draws it
+learns what they mean. In some, names that both sides share are replaced by others and by made-up ones
+(``text.names``), so that it learns to copy names. All is a function of (seed, epoch, pair).
+"""
+
+import random
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from multihead.data.batches import Ids
+from multihead.data.marking import Marking
+from multihead.system import randomness
+from multihead.text import symbols
+from multihead.text.marked import MarkedTokenizer
+from multihead.text.names import rename
+from multihead.text.placeholder_patterns import CARRIED, PlaceholderSpan, find
+from multihead.text.symbols import PLACEHOLDERS
+from multihead.text.tokenizer import Tokenizer
+
+RENAMED = 0.3
+"""Fraction of the pairs whose names are replaced."""
+LEAST_NAMES = 100
+"""Fewest different names that a corpus must share to teach copying."""
+
+
+class Protection:
+    """Puts placeholders into pairs of token ids.
+
+    Args:
+        tokenizer: the tokenizer of both sides, which reserves placeholders.
+        changed: kinds, shapes and words that stay, as in search (``text.changed_kinds``).
+        rate: fraction of the pairs to protect.
+        seed: seeds the choice.
+        longest: maximum number of tokens of a protected side.
+        before: applied first; pairs that it marks stay as they are.
+        names: names to put in the places of others; with fewer than ``LEAST_NAMES`` names stay.
+
+    Attributes:
+        symbols: the symbols that pairs get.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        changed: Collection[str],
+        rate: float,
+        seed: int,
+        longest: int,
+        before: Marking,
+        names: Sequence[str] = (),
+    ) -> None:
+        self._tokenizer, self._marked = tokenizer, MarkedTokenizer(tokenizer)
+        self._changed, self._rate = frozenset(changed), rate
+        self._seed, self._longest, self._before = seed, longest, before
+        self._reserved = frozenset(tokenizer.symbols.values())
+        self._names = names if len(names) >= LEAST_NAMES else ()
+        self.symbols = before.symbols
+        self._placeholders = [name for name in PLACEHOLDERS if name in tokenizer.symbols]
+
+    def __call__(
+        self, sources: Sequence[Ids], targets: Sequence[Ids], keys: Sequence[tuple[int, int]]
+    ) -> tuple[Sequence[Ids], Sequence[Ids]]:
+        """Return the pairs, some of them protected; arguments as of ``Marking``."""
+        sources, targets = self._before(sources, targets, keys)
+        pairs = [self._protect(*pair) for pair in zip(sources, targets, keys, strict=True)]
+        return [source for source, _ in pairs], [target for _, target in pairs]
+
+    def _protect(self, source: Ids, target: Ids, key: tuple[int, int]) -> tuple[Ids, Ids]:
+        chance = random.Random(randomness.derive(self._seed, "protected", *key))
+        protects, renames = chance.random() < self._rate, bool(self._names) and chance.random() < RENAMED
+        if not (protects or renames) or not self._reserved.isdisjoint(map(int, source)):
+            return source, target
+        texts = plain = self._tokenizer.decode(source), self._tokenizer.decode(target)
+        if renames:
+            texts = rename(*texts, self._names, chance)
+        spans = [find(text, CARRIED, self._changed) if protects else [] for text in texts]
+        shared = same_on_both_sides(*spans)
+        if not shared and texts == plain:
+            return source, target
+        symbol_of = dict(zip(shared, self._placeholders, strict=False))
+        marked = [self._marked.encode(mark(*side, symbol_of)) for side in zip(texts, spans, strict=True)]
+        return (marked[0], marked[1]) if max(map(len, marked)) <= self._longest else (source, target)
+
+
+def same_on_both_sides(source: Sequence[PlaceholderSpan], target: Sequence[PlaceholderSpan]) -> list[str]:
+    """Return the texts of spans that each side has once, in the source's order."""
+    counts = [Counter(span.text for span in side) for side in (source, target)]
+    return [span.text for span in source if counts[0][span.text] == counts[1][span.text] == 1]
+
+
+def mark(text: str, spans: Sequence[PlaceholderSpan], names: dict[str, str]) -> str:
+    """Return marked text with a symbol in the place of each span that has one."""
+    parts, end = [], 0
+    for span in spans:
+        if span.text in names:
+            parts += [symbols.escape(text[end : span.start]), names[span.text]]
+            end = span.end
+    return "".join([*parts, symbols.escape(text[end:])])
