@@ -72,6 +72,15 @@ def test_what_must_survive_is_found_whole(kind: str, text: str) -> None:
         assert spans[0].start == len(before)
 
 
+def test_an_identifier_that_stays_does_not_hide_what_is_in_it() -> None:
+    text = "gtk-2.0, lib3.5x, 1.5-foo, src/a.py"
+    everything = ["gtk-2.0", "lib3.5x", "1.5-foo", "src/a.py"]
+    assert [span.text for span in find(text, KINDS)] == everything
+    assert [span.text for span in find(text)] == ["2.0", "1.5", "src/a.py"]
+    assert [span.text for span in find(text, KINDS, ["identifier digits"])] == ["2.0", "1.5", "src/a.py"]
+    assert [span.text for span in find(text, KINDS, ["word gtk-2.0"])] == ["2.0", *everything[1:]]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -2,10 +2,11 @@
 
 Time is linear in the length of the text: repetitions are possessive or bounded, and a pattern starts only
 where its run of characters starts. Of overlapping spans the first wins; of several kinds at one place, the
-kind listed first.
+kind listed first, but for identifiers, which win if they are longer.
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from heapq import merge
 from typing import Literal, NamedTuple, get_args
 
 import regex
@@ -110,11 +111,13 @@ _PATTERNS: Mapping[Kind, str] = {
     rf"|(?<![{_LATIN}\d_./-])(?:{_NAME}{{1,64}}/){{0,20}}{_NAME}{{1,64}}\.(?:{_EXTENSION}){_NO_WORD}",
     "entity": r"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});",
     "number": rf"(?<![{_LATIN}\d_.,])(?<!\d[:/'’–−+±-])(?:{_NUMBER})",
-    "identifier": rf"(?<![{_LATIN}\d{_SIGNS}])(?:--?(?=[A-Za-z])|(?={_PART}[A-Za-z])"
-    rf"(?={_PART}(?:[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]|[A-Za-z\d][{_SIGNS}]{{1,2}}[A-Za-z\d]|[A-Z][A-Z])))"
-    rf"[A-Za-z\d]++(?:[{_SIGNS}]{{1,2}}[A-Za-z\d]++)*+(?:\+\+)?{_NO_WORD}",
 }
 _ANY = regex.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _PATTERNS.items()))
+_IDENTIFIER = regex.compile(
+    rf"(?P<identifier>(?<![{_LATIN}\d{_SIGNS}])(?:--?(?=[A-Za-z])|(?={_PART}[A-Za-z])"
+    rf"(?={_PART}(?:[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]|[A-Za-z\d][{_SIGNS}]{{1,2}}[A-Za-z\d]|[A-Z][A-Z])))"
+    rf"[A-Za-z\d]++(?:[{_SIGNS}]{{1,2}}[A-Za-z\d]++)*+(?:\+\+)?{_NO_WORD})"
+)
 _ICU = regex.compile(
     r"\{\s{0,9}[\w.]{1,60}\s{0,9},\s{0,9}"
     r"(?:plural|select|selectordinal|number|date|time|spellout|ordinal|duration|choice)(?!\w)"
@@ -132,13 +135,25 @@ def find(
         kinds: the kinds to return.
         without: kinds, shapes (``PlaceholderSpan.shape``) and ``WORD`` with single identifiers to leave out.
     """
-    spans = [span for span in _spans(text) if span.kind in kinds]
-    if not without:
+    spans = [span for span in _spans(text) if span.kind in kinds and not _left_out(span, without)]
+    if "identifier" not in kinds:
         return spans
-    return [span for span in spans if not {span.kind, span.shape, WORD + span.text} & {*without}]
+    identifiers = (_span(match) for match in _IDENTIFIER.finditer(text))
+    kept = (span for span in identifiers if not _left_out(span, without))
+    result: list[PlaceholderSpan] = []
+    for span in merge(spans, kept, key=lambda span: (span.start, -span.end)):
+        if not result or span.start >= result[-1].end:
+            result.append(span)
+    return result
+
+
+def _left_out(span: PlaceholderSpan, without: Collection[str]) -> bool:
+    word = {WORD + span.text} if span.kind == "identifier" else set()
+    return bool(without) and not {span.kind, span.shape, *word}.isdisjoint(without)
 
 
 def _spans(text: str) -> Iterator[PlaceholderSpan]:
+    """Yield the spans of all kinds but identifiers."""
     blocks = iter(sorted(_icu_blocks(text).items()))
     block = next(blocks, None)
     match = _ANY.search(text)
