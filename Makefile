@@ -20,7 +20,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 ENVS := benchmarks/peers/.envs
 PEERS := eole joeynmt
-BENCHMARKS := $(filter-out benchmarks/record.py benchmarks/torture.py benchmarks/fuzz_readers.py,$(wildcard benchmarks/*.py))
+BENCHMARKS := $(filter-out benchmarks/record.py benchmarks/torture.py benchmarks/fuzz_readers.py benchmarks/kept_words.py,$(wildcard benchmarks/*.py))
 
 .PHONY: quickstart test lint bench torture bench-peers bench-peers-training bench-gpu course docs wasm wheel clean
 

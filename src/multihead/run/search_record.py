@@ -31,7 +31,7 @@ from multihead.system.safe_parsing import parse_json
 from multihead.text.tokenizer import Tokenizer
 
 NAME = "search.json"
-FORMAT = 1
+FORMAT = 2
 SOURCES = (RECIPE, ENVIRONMENT, MODEL)
 CODE = ("description.py", "system/native_library.py", "models", "nn", "engines")
 """The parts of the package that a description and its proof depend on."""
