@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from multihead.data.images.opening import Pixels, as_picture
+from multihead.data.images.opening import Pixels, as_image
 from multihead.inspect import figures
 from multihead.inspect.figures import FAINT, RULE, visible
 
@@ -69,7 +69,7 @@ def overlays(
 def _draw(axes: Axes, pixels_Chw: Pixels, panel: OverlayPanel) -> None:
     _, height, width = pixels_Chw.shape
     extent = (0, width, height, 0)
-    axes.imshow(np.asarray(as_picture(pixels_Chw).convert("RGB")), interpolation="nearest", extent=extent)
+    axes.imshow(np.asarray(as_image(pixels_Chw).convert("RGB")), interpolation="nearest", extent=extent)
     if panel.values_rc is not None:
         most = float(panel.values_rc.max()) or 1.0
         axes.imshow(

@@ -36,10 +36,10 @@ NORMS: dict[str, ResidualKind] = {"post": PostNorm, "pre": PreNorm}
 class Settings(settings.Settings):
     """Settings of DETR; the defaults are the paper's, but for the stem."""
 
-    picture_size: PositiveInt = 96
-    """Height and width of the pictures, in pixels; set by the data."""
+    image_size: PositiveInt = 96
+    """Height and width of the images, in pixels; set by the data."""
     channels: Literal[3] = 3
-    """Channels of the pictures; set by the data."""
+    """Channels of the images; set by the data."""
     classes: PositiveInt = 8
     """Number of classes, without "no object"; set by the data."""
     class_names: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Settings(settings.Settings):
     patch_size: PositiveInt = 8
     """Height and width of a position of the feature map, in pixels; a power of 2."""
     stem_width: PositiveInt = 32
-    """Channels of the stem's first convolution, doubled wherever the picture is halved."""
+    """Channels of the stem's first convolution, doubled wherever the image is halved."""
     d_model: PositiveInt = 256
     """Width of the residual stream."""
     d_ff: PositiveInt = 2048
@@ -59,7 +59,7 @@ class Settings(settings.Settings):
     decoder_layers: PositiveInt = 6
     """Number of decoder layers."""
     queries: PositiveInt = 100
-    """Number of object queries: the maximum number of objects in a picture."""
+    """Number of object queries: the maximum number of objects in an image."""
     anchors: bool = False
     """Queries are boxes that each decoder layer corrects (DAB-DETR, Liu et al. 2022), in place of learned
     vectors; they learn much faster."""
@@ -95,9 +95,9 @@ class Settings(settings.Settings):
             raise ValueError("proposals are boxes that become anchors: set anchors = true")
         if self.proposals and self.query_groups > 1:
             raise ValueError("proposals would be the same in all query_groups: set query_groups = 1")
-        if self.picture_size % self.patch_size:
+        if self.image_size % self.patch_size:
             raise ValueError(
-                f"picture_size {self.picture_size} is not a multiple of patch_size {self.patch_size}"
+                f"image_size {self.image_size} is not a multiple of patch_size {self.patch_size}"
             )
         return self
 
@@ -121,7 +121,7 @@ class DetrEncoderLayer(nn.Module):
 
 
 class DetrDecoderLayer(nn.Module):
-    """Self-attention among the queries, attention to the picture, feed-forward (figure 10, right)."""
+    """Self-attention among the queries, attention to the image, feed-forward (figure 10, right)."""
 
     def __init__(self, s: Settings) -> None:
         super().__init__()
@@ -157,7 +157,7 @@ class DetrDecoderLayer(nn.Module):
 
 
 class DETR(nn.Module):
-    """Maps pictures to a set of boxes with classes: stem, encoder, decoder of object queries (figure 2)."""
+    """Maps images to a set of boxes with classes: stem, encoder, decoder of object queries (figure 2)."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
@@ -184,7 +184,7 @@ class DETR(nn.Module):
             groups: number of sets of queries, from the first; Q is ``queries`` times this.
 
         Returns:
-            Boxes are centres and sizes as fractions of the picture; L is the number of decoder layers.
+            Boxes are centres and sizes as fractions of the image; L is the number of decoder layers.
         """
         return self.decode(*self.encode(pixels_BChw), groups)[:2]
 
@@ -246,7 +246,7 @@ class DETR(nn.Module):
         }
 
     def _compare(self, logits_LBQK: Tensor, boxes_LBQ4: Tensor, batch: SceneBatch, times: int = 1) -> SetLoss:
-        """Compare predictions with the objects of a batch, each picture ``times`` times."""
+        """Compare predictions with the objects of a batch, each image ``times`` times."""
         s = self.settings
         return set_loss(
             logits_LBQK,
@@ -260,7 +260,7 @@ class DETR(nn.Module):
 
 
 def by_group(x: Tensor, groups: int, dim: int = 1) -> Tensor:
-    """Split a dimension of queries into groups that count as pictures; B, G Q to B G, Q before ``dim``."""
+    """Split a dimension of queries into groups that count as images; B, G Q to B G, Q before ``dim``."""
     shape = x.shape
     return x.reshape(*shape[: dim - 1], shape[dim - 1] * groups, shape[dim] // groups, *shape[dim + 1 :])
 

@@ -11,7 +11,7 @@ from multihead.nn.parts.patch_positions import SinusoidalPatchPositions
 from multihead.nn.parts.patches import LinearPatches
 from multihead.nn.parts.pooling import MeanPooling
 
-TASK = "pictures"
+TASK = "images"
 
 
 class Settings(VisionSettings):
@@ -28,9 +28,9 @@ class Settings(VisionSettings):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Settings":
-        if self.picture_size % self.patch_size:
+        if self.image_size % self.patch_size:
             raise ValueError(
-                f"picture_size {self.picture_size} is not a multiple of patch_size {self.patch_size}"
+                f"image_size {self.image_size} is not a multiple of patch_size {self.patch_size}"
             )
         if self.d_model % 4 or self.d_model < 8:
             raise ValueError(
@@ -41,11 +41,11 @@ class Settings(VisionSettings):
     @property
     def grid(self) -> int:
         """Number of rows, and of columns, of patches."""
-        return self.picture_size // self.patch_size
+        return self.image_size // self.patch_size
 
 
 class SimpleViT(VisionTransformer):
-    """Maps pictures to logits: patches with fixed sinusoids, encoder, mean patch, linear classifier."""
+    """Maps images to logits: patches with fixed sinusoids, encoder, mean patch, linear classifier."""
 
     def __init__(self, settings: Settings) -> None:
         s = settings

@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 
 from multihead.batch import SceneBatch
-from multihead.data.images.stream import PictureStream
+from multihead.data.images.stream import ImageStream
 from multihead.data.stream import StreamPosition
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
@@ -23,7 +23,7 @@ def setup(
 ) -> TaskSetup:
     """See ``tasks.base.setup``."""
     prepared = prepare_scenes(recipe.data, progress=progress)
-    sizes = {"picture_size": prepared.size, "classes": len(prepared.names), "class_names": prepared.names}
+    sizes = {"image_size": prepared.size, "classes": len(prepared.names), "class_names": prepared.names}
     recipe = with_model(recipe, sizes)
     _check_queries(recipe, prepared)
     return TaskSetup(
@@ -31,11 +31,11 @@ def setup(
         tokenizers=(),
         fingerprint=prepared.fingerprint,
         files=named_files(recipe.data),
-        data={"pictures": len(prepared.train), "held_out": len(prepared.valid)},
+        data={"images": len(prepared.train), "held_out": len(prepared.valid)},
         summary=prepared.report.split("\n"),
         sizes={
-            "training pictures": f"{len(prepared.train):,}",
-            "validation pictures": f"{len(prepared.valid):,}",
+            "training images": f"{len(prepared.train):,}",
+            "validation images": f"{len(prepared.valid):,}",
             "classes": f"{len(prepared.names):,}",
         },
         tokens_per_epoch=len(prepared.train),
@@ -46,20 +46,20 @@ def setup(
 
 def stream(
     recipe: Recipe[Settings], prepared: PreparedScenes, position: StreamPosition
-) -> PictureStream[SceneBatch]:
+) -> ImageStream[SceneBatch]:
     """Return the endless stream of training batches from a position."""
     training = recipe.training
-    return PictureStream(
+    return ImageStream(
         len(prepared.train),
         SceneBatches(prepared.train, training.seed, training.flip).batch,
-        batch_pictures=training.batch_pictures,
+        batch_images=training.batch_images,
         seed=training.seed,
         position=position,
     )
 
 
 def named_files(data: DataSettings) -> list[Path]:
-    """Return the files that the settings name; folders of pictures are hashed elsewhere."""
+    """Return the files that the settings name; folders of images are hashed elsewhere."""
     paths = [Path(data.dir) / name for name in (*data.train, *data.valid)]
     return [path for path in paths if path.is_file()]
 

@@ -9,10 +9,10 @@ from multihead.tasks.loaded import ListsMethods
 class LoadedDetector(ListsMethods, Detector):
     """Object detector."""
 
-    def detect_one(self, picture: str | Path, threshold: float = 0.5) -> list[DetectedObject]:
-        """Return the objects in one picture file, best score first.
+    def detect_one(self, image: str | Path, threshold: float = 0.5) -> list[DetectedObject]:
+        """Return the objects in one image file, best score first.
 
         Raises:
-            UserError: the file is missing, damaged or not a picture.
+            UserError: the file is missing, damaged or not an image.
         """
-        return self.detect([picture], threshold)[0]
+        return self.detect([image], threshold)[0]

@@ -16,10 +16,10 @@ from multihead.tasks.inspection import Inspection, InspectionRequest
 
 
 def inspect(run: Run, request: InspectionRequest) -> Inspection:
-    """See ``tasks.base.inspect``. The input is a caption, the target (if any) a picture file."""
+    """See ``tasks.base.inspect``. The input is a caption, the target (if any) an image file."""
     generator, options = ImageGenerator.load(run.folder, device=request.device), request.asked
-    picture = Path(request.target) if request.target else None
-    drawing = inspect_drawing(generator, request.input, given=picture)
+    image = Path(request.target) if request.target else None
+    drawing = inspect_drawing(generator, request.input, given=image)
     (rows, columns), words = drawing.grid, drawing.caption_indices
 
     @cache
@@ -27,7 +27,7 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
         return explore_drawing(drawing, options)
 
     def alignment() -> Alignment:
-        """Return the attention of the picture's rows to the caption's words, in one layer."""
+        """Return the attention of the image's rows to the caption's words, in one layer."""
         choice = AlignmentHead(
             options.choice.layer or drawing.most_informative(), options.choice.head, options.choice.combine
         )
@@ -39,9 +39,9 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
             weights_rC / weights_rC.sum(axis=1, keepdims=True),
             tuple(TokenLabel(f"row {row + 1}", row) for row in range(rows)),
             tuple(drawing.words[place] for place in words),
-            f"Attention of the picture's rows to the words of the caption, layer {layer} of "
+            f"Attention of the image's rows to the words of the caption, layer {layer} of "
             f"{len(drawing.records)}, {reduction}. {CAUTION}",
-            rows="row of the picture",
+            rows="row of the image",
             columns="word",
         )
 
@@ -56,12 +56,12 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
             ]
             for layer, weights_HnC in enumerate(drawing.word_weights(), start=1)
         ]
-        panels[0].append(OverlayPanel("picture", None))
-        title = "Attention of the picture's positions to each word, by layer, mean of the heads;\n"
+        panels[0].append(OverlayPanel("image", None))
+        title = "Attention of the image's positions to each word, by layer, mean of the heads;\n"
         overlays(drawing.pixels_Chw, panels, f"{title}each panel has its own scale. {CAUTION}", path)
 
     choice = frozenset({"layer", "head", "combine"})
-    # The picture shows all layers, and the mean of their heads.
+    # The image shows all layers, and the mean of their heads.
     return Inspection(
         lambda: make_page(exploration()),
         lambda: as_json(exploration().listed),

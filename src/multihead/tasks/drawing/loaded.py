@@ -22,7 +22,7 @@ class LoadedImageGenerator(ListsMethods, ImageGenerator):
         complete: str | Path | None = None,
         **search: object,
     ) -> list[Drawing]:
-        """Generate images for a caption, best match first; each has its ``picture``.
+        """Generate images for a caption, best match first; each has its ``image``.
 
         Args:
             caption: the prompt.
@@ -38,16 +38,16 @@ class LoadedImageGenerator(ListsMethods, ImageGenerator):
         settings = change_settings(settings or self.settings, search)
         return super().draw(caption, count, settings, complete=None if complete is None else Path(complete))
 
-    def inspect(self, caption: str, picture: str | Path | None = None, *, full: bool = False) -> HtmlPage:
+    def inspect(self, caption: str, image: str | Path | None = None, *, full: bool = False) -> HtmlPage:
         """Return a page of the attention from image positions to the words of the caption.
 
         Args:
             caption: the prompt.
-            picture: an image file to use in place of a generated image.
+            image: an image file to use in place of a generated image.
             full: embed everything, regardless of size.
 
         Raises:
             UserError: a caption with unknown words or too long for the model, or an unreadable image.
         """
-        inspection = inspect_drawing(self, caption, given=None if picture is None else Path(picture))
+        inspection = inspect_drawing(self, caption, given=None if image is None else Path(image))
         return make_page(explore_drawing(inspection, PageOptions(full=full)))

@@ -1,4 +1,4 @@
-"""Inspection of the attention among the pictures of a set."""
+"""Inspection of the attention among the images of a set."""
 
 from functools import cache
 from pathlib import Path
@@ -22,10 +22,10 @@ from multihead.tasks.sets.odd_one_out import OddOneOut
 
 
 def inspect(run: Run, request: InspectionRequest) -> Inspection:
-    """See ``tasks.base.inspect``. The input is a folder with the pictures of a set.
+    """See ``tasks.base.inspect``. The input is a folder with the images of a set.
 
     Raises:
-        UserError: not a folder; fewer than three pictures; a model without attention.
+        UserError: not a folder; fewer than three images; a model without attention.
     """
     device = hardware.pick_device(request.device)
     finder = OddOneOut(run.load_model(device), run.recipe.data.set_size, device=device)

@@ -6,7 +6,7 @@ from torch import nn
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.system import hardware
-from multihead.tasks.pictures.batches import evenly_spaced
+from multihead.tasks.images.batches import evenly_spaced
 from multihead.tasks.sets.image_sets import SetMaker
 from multihead.training import Validation
 

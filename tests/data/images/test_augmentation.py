@@ -9,8 +9,8 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from multihead.data.images.random_numbers import beta, uniforms
-from multihead.tasks.pictures.augmentation import apply_affine, augment, numbers_needed, random_erasing
-from multihead.tasks.pictures.settings import AugmentationSettings
+from multihead.tasks.images.augmentation import apply_affine, augment, numbers_needed, random_erasing
+from multihead.tasks.images.settings import AugmentationSettings
 
 B, C, SIZE = 7, 3, 13
 EVERYTHING = AugmentationSettings(crop=0.2, shift=2, flip=True, operations=2, magnitude=0.7, erase=0.5)
@@ -73,13 +73,13 @@ def test_a_shift_moves_whole_pixels_and_leaves_them_as_they_are(most: int) -> No
     same = (windows == found[:, :, None, None]).all(dim=-1).all(dim=-1).all(dim=1)
     assert same.flatten(1).any(dim=1).all()  # each is one of the windows, bit for bit
     if most < SIZE:
-        corners = {tuple(map(int, picture.nonzero()[0])) for picture in same}
+        corners = {tuple(map(int, image.nonzero()[0])) for image in same}
         assert len(corners) > min(101, (2 * most + 1) ** 2) // 2  # and they differ
         assert {row for row, _ in corners} == set(range(2 * most + 1))
 
 
 def test_a_shift_does_not_change_the_other_random_numbers() -> None:
-    """Recipes without it keep their pictures: what it draws comes last."""
+    """Recipes without it keep their images: what it draws comes last."""
     x = torch.ones(B, C, SIZE, SIZE)
     plain, also = (changed(x, AugmentationSettings(erase=1.0, shift=shift)) for shift in (0, 1))
     inner = (..., slice(1, -1), slice(1, -1))
@@ -104,13 +104,13 @@ def test_two_affine_maps_are_composed_in_order() -> None:
 def test_erasing_replaces_one_rectangle_of_2_to_33_per_cent() -> None:
     x = torch.full((50, 1, 40, 40), 2.0)
     found = random_erasing(x, uniforms(1, 0, range(50), 5), uniforms(2, 0, range(50), 1), chance=1.0)
-    for picture in found[:, 0]:
-        hit = picture != 2
+    for image in found[:, 0]:
+        hit = image != 2
         rows, columns = hit.any(dim=1).nonzero(), hit.any(dim=0).nonzero()
         box = hit[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
         assert box.all()
         assert 0.015 < hit.float().mean() < 0.36
-        assert 0.35 < picture[hit].mean() < 0.65
+        assert 0.35 < image[hit].mean() < 0.65
     untouched = random_erasing(x, uniforms(1, 0, range(50), 5), uniforms(2, 0, range(50), 1), chance=0.0)
     assert untouched is x
 

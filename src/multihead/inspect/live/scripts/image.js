@@ -1,30 +1,30 @@
-// An image classifier: drop a picture, and see where every head looks.
+// An image classifier: drop an image, and see where every head looks.
 
 const seen = { planes: null, shares: [], N: 0, weights: null, token: 0, took: 0, refused: false };
-const shownPicture = h("canvas", { class: "picture", tabindex: "0", role: "img", width: 1, height: 1 });
-const lookedAt = h("canvas", { class: "picture", tabindex: "0", role: "img", width: 1, height: 1 });
+const shownImage = h("canvas", { class: "image", tabindex: "0", role: "img", width: 1, height: 1 });
+const lookedAt = h("canvas", { class: "image", tabindex: "0", role: "img", width: 1, height: 1 });
 const chosenFile = h("input", { type: "file", accept: "image/*", id: "file", class: "unseen" });
 const dropped = h("div", { class: "drop" });
-const pictureHead = h("div", { class: "head" });
-const pictureFoot = h("div", { class: "foot", role: "status" });
+const imageHead = h("div", { class: "head" });
+const imageFoot = h("div", { class: "foot", role: "status" });
 const classesHead = h("div", { class: "head" });
 const classList = h("div", { id: "output", class: "classes", "aria-live": "polite" });
 
-const picturePanes = h(
+const imagePanes = h(
   "section",
   { class: "panes" },
-  h("div", { class: "pane", id: "pane" }, pictureHead, dropped, pictureFoot),
+  h("div", { class: "pane", id: "pane" }, imageHead, dropped, imageFoot),
   h("div", { class: "pane" }, classesHead, classList),
 );
 
-/** Decode a picture, on white where it is transparent, and have it classified. */
-async function readPicture(file) {
+/** Decode an image, on white where it is transparent, and have it classified. */
+async function readImage(file) {
   let bitmap;
   try {
     bitmap = await createImageBitmap(file, { colorSpaceConversion: "none" });
   } catch {
     seen.refused = true;
-    return paintPicture();
+    return paintImage();
   }
   seen.refused = false;
   const { width, height } = bitmap;
@@ -35,12 +35,12 @@ async function readPicture(file) {
   context.drawImage(bitmap, 0, 0);
   const { data } = context.getImageData(0, 0, width, height);
   number++;
-  worker.postMessage({ type: "classify", number, picture: { data, width, height } }, [data.buffer]);
+  worker.postMessage({ type: "classify", number, image: { data, width, height } }, [data.buffer]);
   return undefined;
 }
 
 /** The weights of the chosen token over the patches, of the largest. */
-function pictureMaps() {
+function imageMaps() {
   const { N, weights, token } = seen;
   const { heads, grid: side, first, layers } = view.facts;
   const one = (layer, head) => (i, j) =>
@@ -70,8 +70,8 @@ function pictureMaps() {
   };
 }
 
-/** Draw the picture; `light` says how bright each patch is. */
-function drawPicture(canvas, light) {
+/** Draw the image; `light` says how bright each patch is. */
+function drawShaded(canvas, light) {
   const { grid: side, patch } = view.facts;
   const size = side * patch;
   const { planes } = seen;
@@ -116,10 +116,10 @@ function choosePatch(row, column) {
   const [i, j] = [row, column].map((one) => Math.min(Math.max(one, 0), side - 1));
   const token = first + i * side + j;
   seen.token = token === seen.token && hasClassToken() ? 0 : token;
-  paintPicture();
+  paintImage();
 }
 
-for (const canvas of [shownPicture, lookedAt]) {
+for (const canvas of [shownImage, lookedAt]) {
   canvas.addEventListener("click", (event) => {
     const box = canvas.getBoundingClientRect();
     const place = (at, from, length) => Math.floor(((at - from) / length) * view.facts.grid);
@@ -130,7 +130,7 @@ for (const canvas of [shownPicture, lookedAt]) {
     const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
     if (event.key === "Escape" && hasClassToken()) {
       seen.token = 0;
-      paintPicture();
+      paintImage();
     } else if (event.key in steps) {
       const place = seen.token - first;
       const [i, j] = place < 0 ? [side >> 1, side >> 1] : [Math.floor(place / side), place % side];
@@ -161,24 +161,24 @@ function paintClasses() {
   );
 }
 
-function paintPicture() {
+function paintImage() {
   const { grid: side, patch } = view.facts;
   const pick = h("label", { class: "plain", for: "file", role: "button" }, t("choose"));
-  pictureHead.replaceChildren(h("h2", {}, t("pictureName")), h("span", { class: "gap" }), chosenFile, pick);
+  imageHead.replaceChildren(h("h2", {}, t("imageName")), h("span", { class: "gap" }), chosenFile, pick);
   if (!seen.planes) dropped.replaceChildren(h("p", { class: "invite" }, h("b", {}, t("drop")), h("br"), t("dropHint")));
-  else if (!shownPicture.isConnected) dropped.replaceChildren(shownPicture);
+  else if (!shownImage.isConnected) dropped.replaceChildren(shownImage);
   const took = seen.took < 10 ? seen.took.toFixed(1) : Math.round(seen.took);
   const facts = seen.planes ? `${t("scaled", side * patch)} · ${took} ms` : "";
-  pictureFoot.replaceChildren(seen.refused ? h("b", { class: "refused" }, t("notPicture")) : facts);
+  imageFoot.replaceChildren(seen.refused ? h("b", { class: "refused" }, t("notImage")) : facts);
   paintClasses();
-  const head = [h("h2", {}, t("attention")), h("p", { class: "lead" }, t(hasClassToken() ? "pictureLead" : "patchLead"))];
+  const head = [h("h2", {}, t("attention")), h("p", { class: "lead" }, t(hasClassToken() ? "imageLead" : "patchLead"))];
   if (!seen.planes) return attention.replaceChildren(...head);
-  const maps = pictureMaps();
+  const maps = imageMaps();
   const [layer, chosen] = chosenHead("own", maps);
-  drawPicture(shownPicture, null);
-  drawPicture(lookedAt, maps.at(layer, chosen));
+  drawShaded(shownImage, null);
+  drawShaded(lookedAt, maps.at(layer, chosen));
   const title = `${t("looks", tokenName())} · ${t("mapTitle", layer + 1, chosen)}`;
-  shownPicture.setAttribute("aria-label", t("pictureName"));
+  shownImage.setAttribute("aria-label", t("imageName"));
   lookedAt.setAttribute("aria-label", title);
   const most = maps.most(layer, chosen).toFixed(3);
   const caption = h("figcaption", {}, t("brightest", most));
@@ -192,27 +192,27 @@ function paintPicture() {
   return undefined;
 }
 
-const PICTURE = {
+const IMAGE = {
   classified(data) {
     if (data.number !== number) return;
     const { planes, shares, N, weights, milliseconds } = data;
     const token = hasClassToken() ? 0 : view.facts.first;
     Object.assign(seen, { planes, shares, N, weights, took: milliseconds, token: seen.planes ? seen.token : token });
-    paintPicture();
+    paintImage();
     document.documentElement.dataset.classified = String(data.number);
   },
 };
 
-function startPicture() {
+function startImage() {
   const files = (event, list) => {
     const file = Array.from(list ?? []).find((one) => one.type.startsWith("image/")) ?? list?.[0];
     if (!file) return;
     event.preventDefault();
-    readPicture(file);
+    readImage(file);
   };
   const over = (inside) => (event) => {
     event.preventDefault();
-    picturePanes.classList.toggle("over", inside);
+    imagePanes.classList.toggle("over", inside);
   };
   document.addEventListener("dragover", over(true));
   document.addEventListener("dragleave", over(false));
@@ -223,7 +223,7 @@ function startPicture() {
   document.addEventListener("paste", (event) => files(event, event.clipboardData?.files));
   chosenFile.addEventListener("change", (event) => files(event, chosenFile.files));
   lookedAt.addEventListener("pointermove", (event) => {
-    const maps = pictureMaps();
+    const maps = imageMaps();
     const box = lookedAt.getBoundingClientRect();
     const [i, j] = [(event.clientY - box.top) / box.height, (event.clientX - box.left) / box.width].map((one) =>
       Math.min(view.facts.grid - 1, Math.max(0, Math.floor(one * view.facts.grid))),
@@ -232,5 +232,5 @@ function startPicture() {
     showTip(t("toTarget", tokenName(), t("patchName", i + 1, j + 1), weight), event.clientX, event.clientY);
   });
   lookedAt.addEventListener("pointerleave", hideTip);
-  if (view.facts.picture) readPicture(new Blob([Uint8Array.from(atob(view.facts.picture), (one) => one.charCodeAt(0))]));
+  if (view.facts.image) readImage(new Blob([Uint8Array.from(atob(view.facts.image), (one) => one.charCodeAt(0))]));
 }

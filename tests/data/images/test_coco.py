@@ -32,9 +32,9 @@ def content() -> dict[str, Any]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for image in content()["images"]:
-        picture = Image.new("RGB", (image["width"], image["height"]), (200, 10, 10))
-        picture.save(tmp_path / image["file_name"])
+    for listed in content()["images"]:
+        image = Image.new("RGB", (listed["width"], listed["height"]), (200, 10, 10))
+        image.save(tmp_path / listed["file_name"])
     write(tmp_path, content())
     return tmp_path
 
@@ -53,7 +53,7 @@ def test_annotations_are_read_and_cut_off_at_the_edge(folder: Path) -> None:
     assert first.crowd_G.tolist() == [False, True]
     assert first.areas_G.tolist() == [55, 100]
     assert second.boxes_G4.tolist() == [[1, 2, 4, 6]]
-    assert third.boxes_G4.shape == (0, 4)  # a picture without objects
+    assert third.boxes_G4.shape == (0, 4)  # an image without objects
     again = read_coco(["boxes.json", "."], folder, "data.train")
     assert again.digest() == found.digest()
 
@@ -113,8 +113,8 @@ def test_what_is_not_json_or_ambiguous_is_refused(folder: Path) -> None:
         read_coco(["nothing"], folder, "data.train")
 
 
-def test_pictures_are_stored_with_scaled_boxes_and_without_crowds(folder: Path) -> None:
-    data = DataSettings(dir=str(folder), train=(".",), valid=(".",), picture_size=20, cache=str(folder / "x"))
+def test_images_are_stored_with_scaled_boxes_and_without_crowds(folder: Path) -> None:
+    data = DataSettings(dir=str(folder), train=(".",), valid=(".",), image_size=20, cache=str(folder / "x"))
     prepared = prepare_scenes(data, progress=lambda *_: None)
     again = prepare_scenes(data, progress=lambda *_: None)
     assert prepared.fingerprint == again.fingerprint

@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 from torch import nn
 
-from multihead.data.images.opening import Pixels, as_picture
+from multihead.data.images.opening import Pixels, as_image
 from multihead.inspect.maps.alignment import CAUTION
 from multihead.inspect.maps.self_alignment import resolve
 from multihead.inspect.page import inputs, packing
@@ -23,7 +23,7 @@ from multihead.inspect.page.sequence import (
     sequence_content,
     top_three,
 )
-from multihead.tasks.pictures.attention import ImageInspection
+from multihead.tasks.images.attention import ImageInspection
 
 DEFAULTS = PageOptions()
 THUMBNAIL = 96
@@ -62,8 +62,8 @@ def explore_image(
     maps, rollout = inspection.maps(), inspection.rollout()
     content |= {
         "predictions": [packed_predictions(predictions)],
-        "picture": {
-            **picture(inspection.pixels_Chw, inspection.grid),
+        "image": {
+            **image(inspection.pixels_Chw, inspection.grid),
             "readout": inspection.readout,
             "first": inspection.before,
             "maps": [packing.floats(map_HP) for map_HP in maps],
@@ -74,7 +74,7 @@ def explore_image(
     listed = {
         "run": options.name,
         "caution": CAUTION,
-        "picture": inspection.name,
+        "image": inspection.name,
         "grid": list(inspection.grid),
         "looks": inspection.readout,
         "guesses": dict(predictions.probabilities),
@@ -97,12 +97,12 @@ def patch_distances(grid: tuple[int, int], before: int) -> Floats:
     return np.pad(distances_PP, (before, 0)).astype(np.float32)
 
 
-def picture(pixels_Chw: Pixels, grid: Sequence[int]) -> Json:
+def image(pixels_Chw: Pixels, grid: Sequence[int]) -> Json:
     """Return an image, its thumbnail (both as data URLs) and its grid."""
-    image = as_picture(pixels_Chw)
-    thumbnail = image.copy()
+    full = as_image(pixels_Chw)
+    thumbnail = full.copy()
     thumbnail.thumbnail((THUMBNAIL, THUMBNAIL))
-    return {"src": _data_url(image), "small": _data_url(thumbnail), "rows": grid[0], "columns": grid[1]}
+    return {"src": _data_url(full), "small": _data_url(thumbnail), "rows": grid[0], "columns": grid[1]}
 
 
 def _data_url(image: Image.Image) -> str:

@@ -28,7 +28,7 @@ class DataSettings(Settings):
     class_names: tuple[str, ...] = ()
     """Names of the classes 0, 1, ... of IDX files; for other files, the allowed labels. Default: the labels
     found, sorted."""
-    picture_size: NonNegativeInt = 0
+    image_size: NonNegativeInt = 0
     """Height and width that images are resized to, in pixels: the shorter side is scaled to it, the longer
     one cropped to its centre. 0: the shorter side of the first training image."""
     channels: Literal["auto", "grey", "colour"] = "auto"
@@ -37,7 +37,7 @@ class DataSettings(Settings):
     """Fraction of the training images held out for validation by default (at most 5,000)."""
     seed: int = 1
     """Seeds the choice of validation images and the generated ones, independently of training.seed."""
-    max_pictures: NonNegativeInt = 0
+    max_images: NonNegativeInt = 0
     """Maximum number of training images, sampled evenly; 0: all."""
     cache: str = ""
     """Folder of prepared data; default: the user's cache folder."""
@@ -69,7 +69,7 @@ class AugmentationSettings(Settings):
 class TrainingSettings(AugmentationSettings, OptimisationSettings):
     """Augmentation, optimiser, learning-rate schedule, batch size, checkpoint averaging and hardware."""
 
-    batch_pictures: PositiveInt = 128
+    batch_images: PositiveInt = 128
     """Batch size: images per batch."""
 
 

@@ -2,7 +2,7 @@
 
 let engine = null;
 let facts = null;
-let latest = 0; // number of the newest picture; older ones are given up
+let latest = 0; // number of the newest image; older ones are given up
 
 async function start({ blocks, checksums }) {
   const begun = performance.now();
@@ -14,14 +14,14 @@ async function start({ blocks, checksums }) {
   tell("ready", { facts, milliseconds: performance.now() - begun });
 }
 
-/** Classify a picture given as RGBA, and record every head. */
-async function classify({ number, picture }) {
+/** Classify an image given as RGBA, and record every head. */
+async function classify({ number, image }) {
   await turn();
   if (number !== latest) return;
   const begun = performance.now();
   const { channels, grid, patch, classes } = facts;
-  const planes = fittedPicture(picture, channels, grid * patch);
-  const { N, weights } = engine.readPicture(patchesOf(planes, grid, patch));
+  const planes = fittedImage(image, channels, grid * patch);
+  const { N, weights } = engine.readImage(patchesOf(planes, grid, patch));
   const shares = largest(engine.probabilities(0, classes.length), classes.length);
   tell("classified", { number, planes, shares, N, weights, milliseconds: performance.now() - begun });
 }
@@ -34,7 +34,7 @@ async function check() {
     const planes = Array.from({ length: facts.channels }, (_, channel) =>
       Uint8Array.from({ length: size * size }, (_, i) => ((channel * size * size + i) * 7919) % 256),
     );
-    engine.readPicture(patchesOf(planes, facts.grid, facts.patch));
+    engine.readImage(patchesOf(planes, facts.grid, facts.patch));
     same += largest(engine.probabilities(0, facts.classes.length), 1)[0].id === expected ? 1 : 0;
   }
   tell("checked", { same, of: facts.checks.length });

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from multihead.data.images.random_numbers import Uniforms
-from multihead.tasks.pictures.settings import AugmentationSettings
+from multihead.tasks.images.settings import AugmentationSettings
 
 CROP, FLIP, ERASE, NOISE, EACH, STEPS = 3, 1, 5, 1, 2, 2
 """Uniform random numbers per step; ``EACH``: per operation of RandAugment, ``STEPS``: per shift."""
@@ -67,8 +67,8 @@ def shift_images(x_BChw: Tensor, u_B2: Uniforms, most: int) -> Tensor:
     padded = F.pad(x_BChw, (most, most, most, most))
     rows_Bh = corner_B2[:, :1] + torch.arange(height)
     columns_Bw = corner_B2[:, 1:] + torch.arange(width)
-    picture_B = torch.arange(len(x_BChw))
-    cut_BhwC = padded[picture_B[:, None, None], :, rows_Bh[:, :, None], columns_Bw[:, None]]
+    image_B = torch.arange(len(x_BChw))
+    cut_BhwC = padded[image_B[:, None, None], :, rows_Bh[:, :, None], columns_Bw[:, None]]
     return cut_BhwC.permute(0, 3, 1, 2).contiguous()
 
 

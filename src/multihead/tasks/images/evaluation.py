@@ -4,14 +4,14 @@ from pathlib import Path
 
 from multihead.data.images.listing import list_images
 from multihead.run import Run
-from multihead.tasks.pictures.picture_classifier import PictureClassifier
+from multihead.tasks.images.image_classifier import ImageClassifier
 from multihead.tasks.test_sets import Results, test_sets
 
 
 def evaluate(folder: str, files: tuple[str, ...], device: str) -> dict[str, Results]:
     """Return the scores by test set; see ``recipe.tasks.Task.evaluate``."""
     data = Run.open(folder).recipe.data
-    classifier = PictureClassifier.load(folder, device)
+    classifier = ImageClassifier.load(folder, device)
     results: dict[str, Results] = {}
     for name, names in test_sets(data, files).items():
         place = "--src" if files else f"data.tests.{name}"

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from multihead.data.images.opening import Pixels, fit_image, open_picture
+from multihead.data.images.opening import Pixels, fit_image, open_image
 from multihead.errors import UserError
 from multihead.inspect.maps import AttentionRecord, Sentence, TokenLabel, record_sequence, rollout
 from multihead.inspect.text_inspection import TOP_K, Predictions
-from multihead.tasks.pictures.picture_classifier import PictureClassifier
+from multihead.tasks.images.image_classifier import ImageClassifier
 
 Floats = NDArray[np.float32]
 CLASS = "[class]"
@@ -69,7 +69,7 @@ class ImageInspection:
         return [self.pool(after) for after in rollout([record.sentence(0) for record in self.records])]
 
 
-def inspect_image(classifier: PictureClassifier, path: Path) -> ImageInspection:
+def inspect_image(classifier: ImageClassifier, path: Path) -> ImageInspection:
     """Classify an image and record the attention.
 
     Raises:
@@ -79,7 +79,7 @@ def inspect_image(classifier: PictureClassifier, path: Path) -> ImageInspection:
     if not hasattr(model, "pool"):
         fact = f"{type(model).__name__} has no attention over patches to show"
         raise UserError(fact, place=str(path), remedy="`multihead classify` shows its classes.")
-    pixels = fit_image(open_picture(path), classifier.form)
+    pixels = fit_image(open_image(path), classifier.form)
     rows = columns = int(model.settings.grid)
     shares: list[torch.Tensor] = []
     hook = model.pool.register_forward_pre_hook(lambda pool, args: shares.append(pool.shares(args[0])[0]))

@@ -10,8 +10,8 @@ from PIL import Image
 
 from multihead.data.images.digits import SIZE, draw_digits
 from multihead.errors import UserError
-from multihead.tasks.pictures.prepare import PreparedPictures, prepare
-from multihead.tasks.pictures.settings import DataSettings
+from multihead.tasks.images.prepare import PreparedImages, prepare
+from multihead.tasks.images.settings import DataSettings
 
 N, HEIGHT, WIDTH = 11, 5, 7
 
@@ -32,7 +32,7 @@ def folders(folder: Path) -> Path:
         (folder / "animals" / name).mkdir(parents=True)
         for number in range(count):
             Image.new("RGB", size, (number, 0, 0)).save(folder / "animals" / name / f"{number}.png")
-    (folder / "animals" / "cat" / "notes.txt").write_text("no picture")
+    (folder / "animals" / "cat" / "notes.txt").write_text("no image")
     return folder / "animals"
 
 
@@ -42,7 +42,7 @@ def listing(folder: Path, lines: list[str]) -> str:
     return "list.csv"
 
 
-def prepared(tmp_path: Path, **keys: object) -> PreparedPictures:
+def prepared(tmp_path: Path, **keys: object) -> PreparedImages:
     data = {"dir": str(tmp_path), "cache": str(tmp_path / "cache"), **keys}
     return prepare(DataSettings.model_validate(data))
 
@@ -53,7 +53,7 @@ def test_validation_images_are_held_out_of_idx_files_and_keep_their_labels(tmp_p
     assert (len(found.train), len(found.valid), found.held_out) == (9, 2, True)
     assert found.class_names == ("0", "1", "2")
     assert (found.form.size, found.form.channels, found.converted) == (HEIGHT, 1, 0)
-    shades = [int(picture[0, 0, 0]) for store in (found.train, found.valid) for picture in store.pixels]
+    shades = [int(image[0, 0, 0]) for store in (found.train, found.valid) for image in store.pixels]
     stored = [int(label) for store in (found.train, found.valid) for label in store.labels]
     assert sorted(shades) == list(range(N))
     assert stored == [labels[shade] for shade in shades]
@@ -71,7 +71,7 @@ def test_images_of_a_folder_are_converted_to_one_size_and_counted(tmp_path: Path
     assert found.class_names == ("cat", "dog")
     assert found.train.pixels.shape[1:] == (3, HEIGHT, HEIGHT)
     assert "11 converted from another size or mode" in found.report
-    grey = prepared(tmp_path, train=("animals",), channels="grey", picture_size=3)
+    grey = prepared(tmp_path, train=("animals",), channels="grey", image_size=3)
     assert grey.train.pixels.shape[1:] == (1, 3, 3)
 
 
@@ -96,14 +96,14 @@ def test_a_truncated_store_is_built_again(tmp_path: Path) -> None:
     folders(tmp_path)
     first = prepared(tmp_path, train=("animals",))
     whole = first.train.pixels.copy()
-    file = next((tmp_path / "cache").glob("pictures-*/train/pixels.npy"))
+    file = next((tmp_path / "cache").glob("images-*/train/pixels.npy"))
     file.write_bytes(file.read_bytes()[:-5])
     assert np.array_equal(prepared(tmp_path, train=("animals",)).train.pixels, whole)
 
 
-def test_max_pictures_limits_the_training_images(tmp_path: Path) -> None:
+def test_max_images_limits_the_training_images(tmp_path: Path) -> None:
     names = idx(tmp_path, [0, 1] * 10)
-    assert len(prepared(tmp_path, train=names, max_pictures=7).train) == 7
+    assert len(prepared(tmp_path, train=names, max_images=7).train) == 7
 
 
 def test_generated_digits_are_a_function_of_the_seed_and_all_different() -> None:
@@ -170,7 +170,7 @@ def test_a_number_outside_the_classes_is_refused_with_the_image(tmp_path: Path) 
 )
 def test_unusable_training_images_are_refused(tmp_path: Path, names: tuple[str, ...], fact: str) -> None:
     (tmp_path / "empty").mkdir()
-    (tmp_path / "bad.csv").write_text("picture;class\n")
+    (tmp_path / "bad.csv").write_text("image;class\n")
     idx(tmp_path, [0, 1, 0, 1])
     idx(tmp_path, [0, 1, 0, 1, 0], name="other")
     with pytest.raises(UserError, match=fact.replace("(", r"\(")):

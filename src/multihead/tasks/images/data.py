@@ -1,11 +1,11 @@
-"""Training data of image classification, from picture files."""
+"""Training data of image classification, from image files."""
 
 from pathlib import Path
 
 import torch
 
-from multihead.batch import PictureBatch
-from multihead.data.images.stream import PictureStream
+from multihead.batch import ImageBatch
+from multihead.data.images.stream import ImageStream
 from multihead.data.stream import StreamPosition
 from multihead.recipe import Recipe, with_model
 from multihead.recipe.settings import Settings
@@ -13,10 +13,10 @@ from multihead.run import Run
 from multihead.system.addresses import locate_file
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
-from multihead.tasks.pictures.batches import PictureBatches
-from multihead.tasks.pictures.prepare import PreparedPictures, prepare
-from multihead.tasks.pictures.settings import DataSettings
-from multihead.tasks.pictures.validation import Validator
+from multihead.tasks.images.batches import ImageBatches
+from multihead.tasks.images.prepare import PreparedImages, prepare
+from multihead.tasks.images.settings import DataSettings
+from multihead.tasks.images.validation import Validator
 
 
 def setup(
@@ -30,11 +30,11 @@ def setup(
         tokenizers=(),
         fingerprint=prepared.fingerprint,
         files=named_files(recipe.data),
-        data={"pictures": len(prepared.train), "held_out": len(prepared.valid)},
+        data={"images": len(prepared.train), "held_out": len(prepared.valid)},
         summary=prepared.report.split("\n"),
         sizes={
-            "training pictures": f"{len(prepared.train):,}",
-            "validation pictures": f"{len(prepared.valid):,}",
+            "training images": f"{len(prepared.train):,}",
+            "validation images": f"{len(prepared.valid):,}",
             "classes": f"{len(prepared.class_names):,}",
         },
         tokens_per_epoch=len(prepared.train),
@@ -43,10 +43,10 @@ def setup(
     )
 
 
-def model_sizes(prepared: PreparedPictures) -> dict[str, object]:
-    """Return the [model] settings that follow from the pictures."""
+def model_sizes(prepared: PreparedImages) -> dict[str, object]:
+    """Return the [model] settings that follow from the images."""
     return {
-        "picture_size": prepared.form.size,
+        "image_size": prepared.form.size,
         "channels": prepared.form.channels,
         "classes": len(prepared.class_names),
         "class_names": prepared.class_names,
@@ -54,20 +54,20 @@ def model_sizes(prepared: PreparedPictures) -> dict[str, object]:
 
 
 def stream(
-    recipe: Recipe[Settings], prepared: PreparedPictures, position: StreamPosition
-) -> PictureStream[PictureBatch]:
+    recipe: Recipe[Settings], prepared: PreparedImages, position: StreamPosition
+) -> ImageStream[ImageBatch]:
     """Return the endless stream of training batches from a position."""
     training = recipe.training
-    return PictureStream(
+    return ImageStream(
         len(prepared.train),
-        PictureBatches(prepared.train, training.seed, training).batch,
-        batch_pictures=training.batch_pictures,
+        ImageBatches(prepared.train, training.seed, training).batch,
+        batch_images=training.batch_images,
         seed=training.seed,
         position=position,
     )
 
 
 def named_files(data: DataSettings) -> list[Path]:
-    """Return the files that list pictures. Folders are left out: they are hashed elsewhere."""
+    """Return the files that list images. Folders are left out: they are hashed elsewhere."""
     paths = [locate_file(data.dir, name) for name in (*data.train, *data.valid)]
     return [path for path in paths if path.is_file()]

@@ -9,18 +9,18 @@ from multihead.inspect.overlays import OverlayPanel, overlays
 from multihead.inspect.page import SequenceExploration, as_json, make_page
 from multihead.run import Run
 from multihead.system import hardware
+from multihead.tasks.images.attention import inspect_image
+from multihead.tasks.images.image_classifier import ImageClassifier
+from multihead.tasks.images.page import explore_image
 from multihead.tasks.inspection import Inspection, InspectionRequest
-from multihead.tasks.pictures.attention import inspect_image
-from multihead.tasks.pictures.page import explore_image
-from multihead.tasks.pictures.picture_classifier import PictureClassifier
 
 ROLLOUT = "Attention rollout (Abnar and Zuidema 2020)"
 
 
 def inspect(run: Run, request: InspectionRequest) -> Inspection:
-    """See ``tasks.base.inspect``. The input is a picture file."""
+    """See ``tasks.base.inspect``. The input is an image file."""
     where = hardware.pick_device(request.device)
-    classifier = PictureClassifier(run.load_model(where), device=where)
+    classifier = ImageClassifier(run.load_model(where), device=where)
     inspection = inspect_image(classifier, Path(request.input_alone("a classifier")))
     options = request.asked
     rows, columns = inspection.grid
@@ -30,14 +30,14 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
         return explore_image(inspection, classifier.model, options)
 
     def alignment() -> Alignment:
-        """Return the rollout as a matrix of the picture's rows and columns, scaled to a maximum of 1."""
+        """Return the rollout as a matrix of the image's rows and columns, scaled to a maximum of 1."""
         rollout = inspection.rollout()[-1].reshape(rows, columns)
         return Alignment(
             rollout / rollout.max(),
             tuple(TokenLabel(str(row + 1), row) for row in range(rows)),
             tuple(TokenLabel(str(column + 1), column) for column in range(columns)),
             f"Predicted class: {next(iter(inspection.predictions.probabilities))}. {ROLLOUT}, rows and "
-            f"columns of the picture's patches, scaled to a maximum of 1. {CAUTION}",
+            f"columns of the image's patches, scaled to a maximum of 1. {CAUTION}",
             rows="row",
             columns="column",
         )
@@ -54,12 +54,12 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
             ]
             for layer, (heads, rollout) in enumerate(layers, start=1)
         ]
-        panels[0].append(OverlayPanel("picture", None))
+        panels[0].append(OverlayPanel("image", None))
         title = f"Attention of {inspection.readout}: layer.head, and {ROLLOUT[0].lower()}{ROLLOUT[1:]};\n"
         overlays(inspection.pixels_Chw, panels, f"{title}each panel has its own scale. {CAUTION}", path)
 
     on_page = frozenset({"layer", "head", "combine", "full"})
-    # Picture and terminal show the rollout, which has no single layer or head.
+    # Image and terminal show the rollout, which has no single layer or head.
     return Inspection(
         lambda: make_page(exploration()),
         lambda: as_json(exploration().listed),

@@ -14,7 +14,7 @@ from multihead.tasks.drawing import captioned
 from multihead.tasks.drawing.caption_batches import CaptionBatches
 from multihead.tasks.drawing.captioned import Captioned, prepare, split_captions
 from multihead.tasks.drawing.settings import DataSettings, TokenizerSettings
-from multihead.tasks.pictures.batches import pixels_of
+from multihead.tasks.images.batches import pixels_of
 
 WORDS = ("red cat", 'a "blue" dog', "green bird", "old red cat", "red cat", "sun")
 
@@ -28,7 +28,7 @@ def listed(folder: Path, rows: list[str], *, zipped: bool = False) -> dict[str, 
         with zipfile.ZipFile(folder / "all.zip", "w") as packed:
             for number in range(len(WORDS)):
                 packed.write(folder / f"{number}.png", f"{number}.png")
-        return {"captions": "list.tsv", "pictures": "all.zip"}
+        return {"captions": "list.tsv", "images": "all.zip"}
     return {"captions": "list.tsv"}
 
 
@@ -80,7 +80,7 @@ def test_a_truncated_image_and_a_broken_archive_are_refused(tmp_path: Path) -> N
         prepared(tmp_path, **keys)
     (tmp_path / "all.zip").write_bytes(b"PK no archive")
     with pytest.raises(UserError, match=r"not a readable \.zip file"):
-        prepared(tmp_path, captions="list.tsv", pictures="all.zip")
+        prepared(tmp_path, captions="list.tsv", images="all.zip")
 
 
 def test_a_damaged_or_encrypted_image_in_an_archive_is_refused(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_damaged_or_encrypted_image_in_an_archive_is_refused(tmp_path: Path) -
         first, second = packed.infolist()[:2]
     whole = (tmp_path / "all.zip").read_bytes()
     directory = whole.index(b"PK\x01\x02")
-    start = first.header_offset + 30 + len(first.filename)  # of the picture, behind its header
+    start = first.header_offset + 30 + len(first.filename)  # of the image, behind its header
     damaged = bytearray(whole)
     damaged[start : second.header_offset] = b"\xff" * (second.header_offset - start)
     encrypted = bytearray(whole)
@@ -101,8 +101,8 @@ def test_a_damaged_or_encrypted_image_in_an_archive_is_refused(tmp_path: Path) -
     unknown[first.header_offset + 8] = unknown[directory + 10] = 97
     for content in (damaged, encrypted, unknown):
         (tmp_path / "all.zip").write_bytes(content)
-        with pytest.raises(UserError, match=r"all\.zip: not a readable \.zip file \(.+data\.pictures"):
-            prepared(tmp_path, **{**keys, "pictures": "all.zip"})
+        with pytest.raises(UserError, match=r"all\.zip: not a readable \.zip file \(.+data\.images"):
+            prepared(tmp_path, **{**keys, "images": "all.zip"})
 
 
 def test_an_archive_that_is_too_large_uncompressed_is_refused(
@@ -139,4 +139,4 @@ def test_a_batch_has_captions_padded_on_the_right(tmp_path: Path) -> None:
     for ids_T, length, row in zip(batch.text_BT, batch.lengths_B, rows, strict=True):
         assert ids_T[:length].tolist() == batches.ids[row]
         assert (ids_T[length:] == found.tokenizer.pad_id).all()
-    assert batch.counts == {"pictures": 2, "text_tokens": int(batch.lengths_B.sum())}
+    assert batch.counts == {"images": 2, "text_tokens": int(batch.lengths_B.sum())}

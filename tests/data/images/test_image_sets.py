@@ -1,4 +1,4 @@
-"""Sets of pictures: one odd picture, repeatable, and as many different pictures as it should have."""
+"""Sets of images: one odd image, repeatable, and as many different ones as it should have."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ LABELS = np.repeat(np.arange(5), 13)
 PIXELS = np.arange(65, dtype=np.uint8)[:, None, None, None] * np.ones((1, 1, 3, 3), dtype=np.uint8)
 
 
-def test_a_set_has_one_picture_of_another_class() -> None:
+def test_a_set_has_one_image_of_another_class() -> None:
     maker = SetMaker(PIXELS, LABELS, 7, 3)
     places = set()
     for number in range(65):
@@ -32,7 +32,7 @@ def test_sets_are_a_function_of_seed_epoch_and_number() -> None:
     assert one.members(11, 2)[0].tolist() != other.members(11, 2)[0].tolist()
 
 
-def test_all_pictures_and_classes_take_part() -> None:
+def test_all_images_and_classes_take_part() -> None:
     maker = SetMaker(PIXELS, LABELS, 7, 3)
     seen = {int(row) for number in range(65) for row in maker.members(number, 0)[0]}
     assert seen == set(range(65))
@@ -47,6 +47,6 @@ def test_a_batch_holds_the_pixels_of_its_sets() -> None:
     assert batch.odd_B[1] == odd
 
 
-def test_too_few_pictures_of_a_class_are_refused() -> None:
+def test_too_few_images_of_a_class_are_refused() -> None:
     with pytest.raises(UserError, match="0 classes have at least 13 images"):
         SetMaker(PIXELS[::2], LABELS[::2], 14, 1)

@@ -10,7 +10,7 @@ from PIL import Image
 from watching import Silent
 
 from multihead import recipe as recipes
-from multihead.tasks.pictures.picture_classifier import views_of
+from multihead.tasks.images.image_classifier import views_of
 from multihead.workflows.train import train
 
 
@@ -34,7 +34,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "model.num_layers": 1,
         "model.num_heads": 2,
         "training.steps": 20,
-        "training.batch_pictures": 13,
+        "training.batch_images": 13,
         "training.learning_rate": 1e-2,
         "training.warmup_steps": 2,
         "training.device": "cpu",
@@ -147,23 +147,23 @@ def test_input_that_cannot_be_classified_is_a_user_error(
 def test_options_that_change_no_figure_of_an_image_are_refused(
     capfdbinary: Captured, trained: Path, arguments: list[str]
 ) -> None:
-    picture = trained / "test" / "dark" / "0.png"
-    told = fail(capfdbinary, "inspect", trained / "run", picture, *arguments)
+    image = trained / "test" / "dark" / "0.png"
+    told = fail(capfdbinary, "inspect", trained / "run", image, *arguments)
     assert f"{arguments[0]}: it has no effect on the requested output" in told
 
 
 def test_the_attention_over_an_image_is_inspected(
     capfdbinary: Captured, trained: Path, tmp_path: Path
 ) -> None:
-    picture, page, numbers = trained / "test" / "dark" / "0.png", tmp_path / "a.html", tmp_path / "a.json"
-    out, _ = run(capfdbinary, "inspect", trained / "run", picture)
+    image, page, numbers = trained / "test" / "dark" / "0.png", tmp_path / "a.html", tmp_path / "a.json"
+    out, _ = run(capfdbinary, "inspect", trained / "run", image)
     assert len(out.split("\n")[1:3]) == 2  # the 2 x 2 patches
     assert "Predicted class: dark. Attention rollout" in out
-    run(capfdbinary, "inspect", trained / "run", picture, "-o", page, "--json", numbers)
+    run(capfdbinary, "inspect", trained / "run", image, "-o", page, "--json", numbers)
     assert "data:image/png;base64," in page.read_text(encoding="utf-8")
     listed = json.loads(numbers.read_text(encoding="utf-8"))
     assert [len(head) for head in listed["maps"][0]["heads"]] == [4, 4]
     assert [len(row) for head in listed["attention"][0]["weights"] for row in head] == [5] * 10
-    run(capfdbinary, "inspect", trained / "run", picture, "-o", tmp_path / "a.svg")
+    run(capfdbinary, "inspect", trained / "run", image, "-o", tmp_path / "a.svg")
     assert "rollout to 1" in (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert "no such image" in fail(capfdbinary, "inspect", trained / "run", trained / "none.png")

@@ -1,4 +1,4 @@
-// A picture as Python reads it: scaled and cropped as by Pillow, then cut into patches.
+// An image as Python reads it: scaled and cropped as by Pillow, then cut into patches.
 
 const BITS = 22; // of Pillow's fixed-point coefficients
 
@@ -64,8 +64,8 @@ function fittedChannel(pixels, height, width, size) {
   return turned(scaledRows(turned(rows, height, size), size, height, top, top + side, size), size, size);
 }
 
-/** The channels of a picture given as RGBA, (height, width, 4): colours, or their luminance. */
-function fittedPicture({ data, height, width }, channels, size) {
+/** The channels of an image given as RGBA, (height, width, 4): colours, or their luminance. */
+function fittedImage({ data, height, width }, channels, size) {
   const count = height * width;
   const planes = Array.from({ length: channels }, () => new Uint8Array(count));
   for (let i = 0; i < count; i++) {

@@ -4,12 +4,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from multihead.data.images.store import PictureStore
+from multihead.data.images.store import ImageStore
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.scores.classes import ClassScores, class_scores
 from multihead.system import hardware
-from multihead.tasks.pictures.batches import evenly_spaced, sequential_batches
+from multihead.tasks.images.batches import evenly_spaced, sequential_batches
 from multihead.training import Validation
 
 CONFUSIONS = 5
@@ -17,19 +17,19 @@ CONFUSIONS = 5
 
 
 class Validator:
-    """Validates a model on at most ``validation.max_examples`` evenly spaced pictures."""
+    """Validates a model on at most ``validation.max_examples`` evenly spaced images."""
 
-    def __init__(self, store: PictureStore, recipe: Recipe[Settings], device: torch.device) -> None:
+    def __init__(self, store: ImageStore, recipe: Recipe[Settings], device: torch.device) -> None:
         self.store, self.device = store, device
         self.dtype = hardware.pick_dtype(recipe.training.precision, device)
-        self.batch_pictures = recipe.training.batch_pictures
+        self.batch_images = recipe.training.batch_images
         self.names: tuple[str, ...] = getattr(recipe.model, "class_names", ())
         self.indices = evenly_spaced(len(store), recipe.validation.max_examples).tolist()
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
-        """Return loss per picture (without smoothing), accuracy, macro F1; frequent confusions as samples."""
+        """Return loss per image (without smoothing), accuracy, macro F1; frequent confusions as samples."""
         nll, predicted = 0.0, []
-        for _, batch in sequential_batches(self.store, self.indices, self.batch_pictures):
+        for _, batch in sequential_batches(self.store, self.indices, self.batch_images):
             with hardware.autocast(self.device, self.dtype):
                 logits_BK = model(batch.to(self.device).pixels_BChw)
             log_p_BK = logits_BK.float().log_softmax(dim=-1).cpu()

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from multihead.tasks.detection.objects import GeneratedScenes, SceneBatches, generated_test_scenes, letterbox
-from multihead.tasks.detection.scenes import PictureStencils, SceneMaker, ShapeStencils
+from multihead.tasks.detection.scenes import ImageStencils, SceneMaker, ShapeStencils
 from multihead.tasks.detection.settings import DataSettings
 
 
@@ -16,7 +16,7 @@ def test_a_scene_is_a_function_of_seed_and_number() -> None:
     assert (one.scene(17).pixels_Chw != one.scene(18).pixels_Chw).any()
 
 
-def test_scenes_have_one_to_the_largest_number_of_objects_inside_the_picture() -> None:
+def test_scenes_have_one_to_the_largest_number_of_objects_inside_the_image() -> None:
     maker = SceneMaker(ShapeStencils(), 96, 8, 1)
     scenes = [maker.scene(number) for number in range(101)]
     counts = {len(scene.classes_M) for scene in scenes}
@@ -35,7 +35,7 @@ def test_scenes_have_one_to_the_largest_number_of_objects_inside_the_picture() -
 
 def test_the_box_of_a_single_object_encloses_its_pixels() -> None:
     white = np.full((1, 9, 13), 255, dtype=np.uint8)
-    maker = SceneMaker(PictureStencils(white, np.array([0]), ("block",)), 64, 1, 5)
+    maker = SceneMaker(ImageStencils(white, np.array([0]), ("block",)), 64, 1, 5)
     for number in range(7):
         scene = maker.scene(number)
         left, top, right, bottom = scene.boxes_M4[0].astype(int)
@@ -48,7 +48,7 @@ def test_the_box_of_a_single_object_encloses_its_pixels() -> None:
         assert gap > 20
 
 
-def test_a_batch_holds_fractions_of_the_picture_and_pads_with_minus_one() -> None:
+def test_a_batch_holds_fractions_of_the_image_and_pads_with_minus_one() -> None:
     scenes = GeneratedScenes(SceneMaker(ShapeStencils(), 48, 6, 2), 11)
     batch = SceneBatches(scenes).batch(np.arange(5), 3)
     assert batch.pixels_BChw.shape == (5, 3, 48, 48)
@@ -63,7 +63,7 @@ def test_a_batch_holds_fractions_of_the_picture_and_pads_with_minus_one() -> Non
         assert (batch.classes_BM[row, count:] == -1).all()
 
 
-def test_mirrored_pictures_have_mirrored_boxes() -> None:
+def test_mirrored_images_have_mirrored_boxes() -> None:
     scenes = GeneratedScenes(SceneMaker(ShapeStencils(), 48, 6, 2), 37)
     plain = SceneBatches(scenes).batch(np.arange(23), 0)
     flipped = SceneBatches(scenes, 1, flip=True).batch(np.arange(23), 0)
@@ -83,9 +83,9 @@ def test_the_test_set_is_the_same_for_every_seed_of_the_data() -> None:
 
 
 @pytest.mark.parametrize(("width", "height"), [(90, 60), (31, 83), (48, 48)])
-def test_a_picture_is_scaled_to_its_longer_side(width: int, height: int) -> None:
-    picture = Image.new("RGB", (width, height), (255, 255, 255))
-    pixels, scale = letterbox(picture, 48)
+def test_an_image_is_scaled_to_its_longer_side(width: int, height: int) -> None:
+    image = Image.new("RGB", (width, height), (255, 255, 255))
+    pixels, scale = letterbox(image, 48)
     assert pixels.shape == (3, 48, 48)
     assert scale == 48 / max(width, height)
     rows, columns = round(height * scale), round(width * scale)

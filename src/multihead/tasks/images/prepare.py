@@ -11,13 +11,13 @@ from multihead.data.build_cache import cached_build
 from multihead.data.images.digits import NAMES, draw_digits
 from multihead.data.images.listing import ArrayListing, Listing, list_images
 from multihead.data.images.opening import Form, channels_of, fit_image
-from multihead.data.images.store import PictureStore, PictureWriter
+from multihead.data.images.store import ImageStore, ImageWriter
 from multihead.data.plan import shuffle_indices
 from multihead.errors import UserError
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
-from multihead.tasks.pictures.batches import evenly_spaced
-from multihead.tasks.pictures.settings import DataSettings
+from multihead.tasks.images.batches import evenly_spaced
+from multihead.tasks.images.settings import DataSettings
 
 VERSION = 1
 """Increases when the same images are prepared differently."""
@@ -27,7 +27,7 @@ CHANNELS = {"grey": 1, "colour": 3}
 
 
 @dataclass(frozen=True)
-class PreparedPictures:
+class PreparedImages:
     """Labelled images, prepared for training.
 
     Attributes:
@@ -40,8 +40,8 @@ class PreparedPictures:
         fingerprint: hash of everything that the preparation depends on.
     """
 
-    train: PictureStore
-    valid: PictureStore
+    train: ImageStore
+    valid: ImageStore
     class_names: tuple[str, ...]
     form: Form
     held_out: bool
@@ -60,7 +60,7 @@ class PreparedPictures:
         return f"{summary}\n{len(self.valid):,} images for validation{source}"
 
 
-def prepare(data: DataSettings, *, progress: OnProgress | None = None) -> PreparedPictures:
+def prepare(data: DataSettings, *, progress: OnProgress | None = None) -> PreparedImages:
     """Hold out validation images, convert to one size and store; or load all that from the cache.
 
     Args:
@@ -76,12 +76,12 @@ def prepare(data: DataSettings, *, progress: OnProgress | None = None) -> Prepar
     names = class_names(train, data.class_names)
     form = form_of(train, data)
     inputs = {
-        "version": [VERSION, PictureStore.VERSION],
+        "version": [VERSION, ImageStore.VERSION],
         "train": train.digest(),
         "valid": valid.digest() if valid else [data.valid_fraction, data.seed],
         "names": names,
         "form": [form.size, form.channels],
-        "most": data.max_pictures,
+        "most": data.max_images,
     }
 
     def build(folder: Path) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def prepare(data: DataSettings, *, progress: OnProgress | None = None) -> Prepar
         }
 
     return cached_build(
-        cache_root(data.cache), inputs, prefix="pictures-", summary_file=SUMMARY, build=build, load=_open
+        cache_root(data.cache), inputs, prefix="images-", summary_file=SUMMARY, build=build, load=_open
     )
 
 
@@ -111,38 +111,38 @@ def _training(data: DataSettings) -> Listing:
     return list_images(data.train, Path(data.dir), "data.train")
 
 
-def class_names(pictures: Listing, given: tuple[str, ...]) -> tuple[str, ...]:
+def class_names(images: Listing, given: tuple[str, ...]) -> tuple[str, ...]:
     """Return the given class names, else the sorted labels (numbers from 0 to the largest)."""
     if given:
         return given
-    labels = set(pictures.labels)
-    if pictures.numbered:
+    labels = set(images.labels)
+    if images.numbered:
         return tuple(str(number) for number in range(max(map(int, labels)) + 1))
     return tuple(sorted(labels))
 
 
-def form_of(pictures: Listing, data: DataSettings) -> Form:
+def form_of(images: Listing, data: DataSettings) -> Form:
     """Return the size and channels to convert to: from the settings, else from the first image."""
-    first = pictures.picture(0)
+    first = images.image(0)
     channels = CHANNELS.get(data.channels) or channels_of(first)
-    return Form(data.picture_size or min(first.size), channels)
+    return Form(data.image_size or min(first.size), channels)
 
 
-def numbers_of(pictures: Listing, names: tuple[str, ...]) -> NDArray[np.int64]:
+def numbers_of(images: Listing, names: tuple[str, ...]) -> NDArray[np.int64]:
     """Return the class number of each image, (N,).
 
     Raises:
         UserError: a label outside the classes, with the place of the first such image.
     """
     by_name = {name: number for number, name in enumerate(names)}
-    if pictures.numbered:  # labels are class numbers, regardless of the names
+    if images.numbered:  # labels are class numbers, regardless of the names
         by_name = {str(number): number for number in range(len(names))}
-    for index, label in enumerate(pictures.labels):
+    for index, label in enumerate(images.labels):
         if label not in by_name:
             classes = f"{len(names)} classes" if len(names) > 12 else ", ".join(by_name)
             fact = f'label "{label}" is not one of the classes ({classes})'
-            raise UserError(fact, place=pictures.place(index), remedy="Correct it, or set data.class_names.")
-    return np.array([by_name[label] for label in pictures.labels], dtype=np.int64)
+            raise UserError(fact, place=images.place(index), remedy="Correct it, or set data.class_names.")
+    return np.array([by_name[label] for label in images.labels], dtype=np.int64)
 
 
 def _split(
@@ -158,37 +158,37 @@ def _split(
         count = max(1, min(round(data.valid_fraction * total), MAX_HELD_OUT, total // 2))
         order = shuffle_indices(total, data.seed, "held out")
         train_rows, valid_rows = np.sort(order[count:]), np.sort(order[:count])
-    if data.max_pictures and data.max_pictures < len(train_rows):
-        train_rows = train_rows[evenly_spaced(len(train_rows), data.max_pictures)]
+    if data.max_images and data.max_images < len(train_rows):
+        train_rows = train_rows[evenly_spaced(len(train_rows), data.max_images)]
     return train_rows, valid_rows
 
 
 def _store(
     folder: Path,
-    pictures: Listing,
+    images: Listing,
     rows: NDArray[np.int64],
     names: tuple[str, ...],
     form: Form,
     progress: OnProgress,
 ) -> int:
     """Store the images at ``rows``; return the number converted from another size or mode."""
-    numbers = numbers_of(pictures, names)
+    numbers = numbers_of(images, names)
     converted = 0
-    with PictureWriter(folder, len(rows), form) as writer:
+    with ImageWriter(folder, len(rows), form) as writer:
         for done, index in enumerate(rows.tolist()):
-            picture = pictures.picture(index)
-            converted += picture.size != (form.size, form.size) or channels_of(picture) != form.channels
-            writer.add(fit_image(picture, form), int(numbers[index]))
+            image = images.image(index)
+            converted += image.size != (form.size, form.size) or channels_of(image) != form.channels
+            writer.add(fit_image(image, form), int(numbers[index]))
             if done % 1000 == 0:
                 progress("reading", done, len(rows))
     progress("reading", len(rows), len(rows))
     return converted
 
 
-def _open(folder: Path, summary: Any, key: str) -> PreparedPictures:
-    return PreparedPictures(
-        train=PictureStore(folder / "train"),
-        valid=PictureStore(folder / "valid"),
+def _open(folder: Path, summary: Any, key: str) -> PreparedImages:
+    return PreparedImages(
+        train=ImageStore(folder / "train"),
+        valid=ImageStore(folder / "valid"),
         class_names=tuple(summary["names"]),
         form=Form(*summary["form"]),
         held_out=summary["held_out"],
