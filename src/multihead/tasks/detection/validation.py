@@ -6,12 +6,12 @@ import numpy as np
 import torch
 from torch import nn
 
+from multihead.data.plan import evenly_spaced
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.scores.detection import Detections, DetectionScores, Truth, detection_scores
 from multihead.system import hardware
 from multihead.tasks.detection.objects import SceneBatches, SceneSet
-from multihead.tasks.images.batches import evenly_spaced
 from multihead.training import Validation
 
 

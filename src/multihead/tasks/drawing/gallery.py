@@ -17,12 +17,12 @@ from PIL import Image
 
 from multihead.data.images.opening import as_image, fit_image
 from multihead.data.images.store import ImageStore
+from multihead.data.plan import evenly_spaced
 from multihead.run import Run
 from multihead.tasks.drawing.caption_batches import CaptionBatches
 from multihead.tasks.drawing.captioned import Captioned, prepare
 from multihead.tasks.drawing.image_generator import ImageGenerator
 from multihead.tasks.drawing.settings import SearchSettings
-from multihead.tasks.images.batches import evenly_spaced
 
 WIDTH = 96
 """Width of an image on the page, in pixels."""

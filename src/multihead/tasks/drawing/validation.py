@@ -6,13 +6,13 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from multihead.data.plan import evenly_spaced
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.system import hardware
 from multihead.tasks.drawing.caption_batches import CaptionBatches
 from multihead.tasks.drawing.image_generator import ImageGenerator
 from multihead.tasks.drawing.settings import SearchSettings
-from multihead.tasks.images.batches import evenly_spaced
 from multihead.training import Validation
 
 SAMPLES = 5

@@ -24,11 +24,6 @@ def pixels_of(store: ImageStore, indices: Sequence[int]) -> Tensor:
     return torch.from_numpy(store.pixels[list(indices)]).float() / 255
 
 
-def evenly_spaced(total: int, most: int) -> Indices:
-    """Return at most ``most`` evenly spaced indices below ``total``."""
-    return np.linspace(0, total - 1, min(total, most)).round().astype(np.int64)
-
-
 def plain_batch(pixels_BChw: Tensor, labels_B: Tensor) -> ImageBatch:
     """Return a batch without mixup."""
     shares_B2 = torch.tensor([1.0, 0.0]).expand(len(labels_B), 2)

@@ -12,11 +12,10 @@ from multihead.data.images.digits import NAMES, draw_digits
 from multihead.data.images.listing import ArrayListing, Listing, list_images
 from multihead.data.images.opening import Form, channels_of, fit_image
 from multihead.data.images.store import ImageStore, ImageWriter
-from multihead.data.plan import shuffle_indices
+from multihead.data.plan import evenly_spaced, shuffle_indices
 from multihead.errors import UserError
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
-from multihead.tasks.images.batches import evenly_spaced
 from multihead.tasks.images.settings import DataSettings
 
 VERSION = 1

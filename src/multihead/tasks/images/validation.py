@@ -5,11 +5,12 @@ import torch
 from torch import nn
 
 from multihead.data.images.store import ImageStore
+from multihead.data.plan import evenly_spaced
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.scores.classes import ClassScores, class_scores
 from multihead.system import hardware
-from multihead.tasks.images.batches import evenly_spaced, sequential_batches
+from multihead.tasks.images.batches import sequential_batches
 from multihead.training import Validation
 
 CONFUSIONS = 5
