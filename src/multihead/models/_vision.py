@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
+from multihead.models._checks import check_patches
 from multihead.recipe import settings
 
 
@@ -61,4 +62,21 @@ class VisionSettings(ImageSettings):
     def _divisible(self) -> "VisionSettings":
         if self.d_model % self.num_heads:
             raise ValueError(f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}")
+        return self
+
+
+class PatchSettings(VisionSettings):
+    """Settings of a vision transformer that cuts images into square patches."""
+
+    patch_size: PositiveInt = 16
+    """Height and width of a patch, in pixels."""
+
+    @property
+    def grid(self) -> int:
+        """Number of rows, and of columns, of patches."""
+        return self.image_size // self.patch_size
+
+    @model_validator(mode="after")
+    def _whole_patches(self) -> "PatchSettings":
+        check_patches(self.image_size, self.patch_size)
         return self

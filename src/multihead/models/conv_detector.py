@@ -4,41 +4,27 @@ The baseline of DETR: the same stem, then convolutions that predict at each plac
 an object of a class has its centre there, and its box.
 """
 
-from typing import Literal
-
 import torch
 import torch.nn.functional as F
 from pydantic import PositiveFloat, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from multihead.batch import SceneBatch
+from multihead.models._detection import DetectorSettings
 from multihead.nn.losses import Loss, LossTerm
 from multihead.nn.parts.boxes import edges
 from multihead.nn.parts.residual_stem import ResidualBlock, ResidualStem
-from multihead.recipe import settings
 
 TASK = "detection"
 PRIOR = -4.6
 """Initial logit of a centre, log(0.01 / 0.99) (Lin et al. 2017, sec. 4.1)."""
 
 
-class Settings(settings.Settings):
+class Settings(DetectorSettings):
     """Settings of the convolutional detector."""
 
-    image_size: PositiveInt = 96
-    """Height and width of the images, in pixels; set by the data."""
-    channels: Literal[3] = 3
-    """Channels of the images; set by the data."""
-    classes: PositiveInt = 8
-    """Number of classes; set by the data."""
-    class_names: tuple[str, ...] = ()
-    """Names of the classes; set by the data."""
-    patch_size: PositiveInt = 8
-    """Stride of the stem in pixels, a power of 2."""
     upsamplings: int = 1
     """Doublings of the feature map before the prediction: close centres fall into different cells."""
-    stem_width: PositiveInt = 32
-    """Channels of the stem's first convolution, doubled wherever the image is halved."""
     width: PositiveInt = 128
     """Channels of the blocks after the stem."""
     blocks: PositiveInt = 4
@@ -50,12 +36,6 @@ class Settings(settings.Settings):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Settings":
-        if self.patch_size.bit_count() != 1:
-            raise ValueError(f"patch_size {self.patch_size} is not a power of 2")
-        if self.image_size % self.patch_size:
-            raise ValueError(
-                f"image_size {self.image_size} is not a multiple of patch_size {self.patch_size}"
-            )
         if not 0 <= self.upsamplings < self.patch_size.bit_length():
             raise ValueError(f"upsamplings {self.upsamplings} is not from 0 to log2(patch_size)")
         return self

@@ -10,6 +10,7 @@ from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from multihead.batch import SceneBatch
+from multihead.models._detection import DetectorSettings
 from multihead.nn import FeedForward, PostNorm, PreNorm
 from multihead.nn.initialisation import initialise
 from multihead.nn.losses import Loss, LossTerm
@@ -27,27 +28,14 @@ from multihead.nn.parts.positioned_attention import PositionedAttention, grid_pl
 from multihead.nn.parts.residual_stem import ResidualStem
 from multihead.nn.parts.set_loss import SetLoss, set_loss
 from multihead.nn.residual import ResidualKind
-from multihead.recipe import settings
 
 TASK = "detection"
 NORMS: dict[str, ResidualKind] = {"post": PostNorm, "pre": PreNorm}
 
 
-class Settings(settings.Settings):
+class Settings(DetectorSettings):
     """Settings of DETR; the defaults are the paper's, but for the stem."""
 
-    image_size: PositiveInt = 96
-    """Height and width of the images, in pixels; set by the data."""
-    channels: Literal[3] = 3
-    """Channels of the images; set by the data."""
-    classes: PositiveInt = 8
-    """Number of classes, without "no object"; set by the data."""
-    class_names: tuple[str, ...] = ()
-    """Names of the classes; set by the data."""
-    patch_size: PositiveInt = 8
-    """Height and width of a position of the feature map, in pixels; a power of 2."""
-    stem_width: PositiveInt = 32
-    """Channels of the stem's first convolution, doubled wherever the image is halved."""
     d_model: PositiveInt = 256
     """Width of the residual stream."""
     d_ff: PositiveInt = 2048
@@ -89,16 +77,10 @@ class Settings(settings.Settings):
     def _consistent(self) -> "Settings":
         if self.d_model % (4 * self.num_heads):
             raise ValueError(f"d_model {self.d_model} is not a multiple of 4 num_heads")
-        if self.patch_size.bit_count() != 1:
-            raise ValueError(f"patch_size {self.patch_size} is not a power of 2")
         if self.proposals and not self.anchors:
             raise ValueError("proposals are boxes that become anchors: set anchors = true")
         if self.proposals and self.query_groups > 1:
             raise ValueError("proposals would be the same in all query_groups: set query_groups = 1")
-        if self.image_size % self.patch_size:
-            raise ValueError(
-                f"image_size {self.image_size} is not a multiple of patch_size {self.patch_size}"
-            )
         return self
 
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from multihead.batch import ImageBatch
 from multihead.models._attention import EncoderAttentionSettings, feed_forward, is_reversible, self_attention
-from multihead.models._vision import VisionSettings
+from multihead.models._vision import PatchSettings, VisionSettings
 from multihead.nn import FeedForward, MultiHeadAttention, PreNorm, TransformerEncoder, description
 from multihead.nn.description import ImageSpec, StackSpec, UndescribedError, describe
 from multihead.nn.initialisation import initialise
@@ -32,11 +32,9 @@ TASK = "images"
 CLASSIFIER, POSITIONS = ("classifier.weight", "classifier.bias"), "positions.weight"
 
 
-class Settings(VisionSettings, EncoderAttentionSettings):
+class Settings(PatchSettings, EncoderAttentionSettings):
     """Settings of the Vision Transformer; the defaults are ViT-B/16."""
 
-    patch_size: PositiveInt = 16
-    """Height and width of a patch, in pixels."""
     stem: Literal["linear", "convolutional"] = "linear"
     """Patch embedding: a linear projection (eq. 1), or a few convolutions (the hybrid of sec. 3.1; Xiao et
     al. 2021), which learn from fewer images and need a patch_size that is a power of 2."""
@@ -47,10 +45,6 @@ class Settings(VisionSettings, EncoderAttentionSettings):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Settings":
-        if self.image_size % self.patch_size:
-            raise ValueError(
-                f"image_size {self.image_size} is not a multiple of patch_size {self.patch_size}"
-            )
         if self.stem == "convolutional" and self.patch_size.bit_count() != 1:
             raise ValueError(
                 f'stem = "convolutional" needs a patch_size that is a power of 2, not {self.patch_size}'
@@ -58,11 +52,6 @@ class Settings(VisionSettings, EncoderAttentionSettings):
         if is_reversible(self) and self.stochastic_depth:
             raise ValueError("stochastic_depth skips sublayers, which reversible layers (reformer) cannot")
         return self
-
-    @property
-    def grid(self) -> int:
-        """Number of rows, and of columns, of patches."""
-        return self.image_size // self.patch_size
 
 
 @dataclass(frozen=True, slots=True)

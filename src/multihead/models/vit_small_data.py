@@ -3,9 +3,9 @@
 "Vision Transformer for Small-Size Datasets" (Lee, Lee and Song 2021).
 """
 
-from pydantic import PositiveInt, model_validator
+from pydantic import PositiveInt
 
-from multihead.models._vision import VisionSettings
+from multihead.models._vision import PatchSettings
 from multihead.models.vit import Parts, VisionTransformer
 from multihead.nn.parts.patch_positions import PatchPositions
 from multihead.nn.parts.patches import LinearPatches
@@ -15,7 +15,7 @@ from multihead.nn.parts.small_data import LocalityAttention, ShiftedPatches
 TASK = "images"
 
 
-class Settings(VisionSettings):
+class Settings(PatchSettings):
     """Settings of the ViT for small data sets; the defaults are the paper's ViT for images of 64 pixels."""
 
     image_size: PositiveInt = 64
@@ -34,19 +34,6 @@ class Settings(VisionSettings):
     """Shifted patch tokenization (sec. 3.1); false: a linear projection of each patch."""
     locality_attention: bool = True
     """Locality self-attention (sec. 3.2); false: scaled dot-product attention."""
-
-    @model_validator(mode="after")
-    def _consistent(self) -> "Settings":
-        if self.image_size % self.patch_size:
-            raise ValueError(
-                f"image_size {self.image_size} is not a multiple of patch_size {self.patch_size}"
-            )
-        return self
-
-    @property
-    def grid(self) -> int:
-        """Number of rows, and of columns, of patches."""
-        return self.image_size // self.patch_size
 
 
 class SmallDataViT(VisionTransformer):
