@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from multihead.data.images.opening import Pixels, as_image
 from multihead.inspect import figures
-from multihead.inspect.figures import FAINT, RULE, visible
+from multihead.inspect.figures import RULE, visible
 
 WIDTH = 1.15
 """Width of a panel in inches."""
@@ -52,17 +52,7 @@ def overlays(
                 _draw(cell, pixels_Chw, panel)
             for cell in axes_row[len(row) :]:
                 cell.set_axis_off()
-        axes[-1][0].annotate(
-            caption,
-            xy=(0, 0),
-            xycoords="axes fraction",
-            xytext=(0, -10),
-            textcoords="offset points",
-            va="top",
-            fontsize=7,
-            color=FAINT,
-            linespacing=1.5,
-        )
+        figures.annotate_below(axes[-1][0], caption, distance=10)
         figures.save(figure, path, text=text, tight=True)
 
 

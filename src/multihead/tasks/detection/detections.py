@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from multihead.inspect import figures
-from multihead.inspect.figures import FAINT, visible
+from multihead.inspect.figures import visible
 from multihead.tasks.detection.detector import DetectedObject
 
 COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442", "#000000")
@@ -76,10 +76,7 @@ def draw_queries(
             _show(axes, image)
             if maps:
                 _overlay(axes, image, maps[place], names)
-        grid[-1][0].annotate(
-            caption, xy=(0, 0), xycoords="axes fraction", xytext=(0, -8), textcoords="offset points",
-            va="top", fontsize=7, color=FAINT, linespacing=1.5,
-        )  # fmt: skip
+        figures.annotate_below(grid[-1][0], caption, distance=8)
         figures.save(figure, path, text=text, tight=True)
 
 
