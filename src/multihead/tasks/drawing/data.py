@@ -2,17 +2,16 @@
 
 import torch
 
-from multihead.data.images.stream import ImageStream
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
 from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.system.addresses import locate_file
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
 from multihead.tasks.drawing.caption_batches import CaptionBatches
 from multihead.tasks.drawing.captioned import prepare
 from multihead.tasks.drawing.validation import Validator
+from multihead.tasks.images.data import image_setup
 
 
 def setup(
@@ -35,30 +34,19 @@ def setup(
     }
     recipe = with_model(recipe, sizes)
     batches = CaptionBatches(prepared, prepared.train)
-    listed = [locate_file(data.dir, name) for name in (data.captions, data.images) if name]
     size, colour = prepared.form.size, "grey" if prepared.form.channels == 1 else "colour"
-    return TaskSetup(
-        recipe=recipe,
-        tokenizers=(prepared.tokenizer,),
-        fingerprint=prepared.fingerprint,
-        files=[path for path in listed if path.is_file()],
-        data={"images": len(prepared.train), "held_out": len(prepared.valid)},
+    return image_setup(
+        recipe,
+        prepared,
+        lambda indices, _: batches.batch(indices.tolist()),
+        Validator(CaptionBatches(prepared, prepared.valid), recipe, device),
+        files=[name for name in (data.captions, data.images) if name],
         summary=[
             f"training: {len(prepared.train):,} captioned images, {size} x {size}, {colour}",
             f"validation: {len(prepared.valid):,} images, with captions not seen in training",
             f"vocabulary: {prepared.tokenizer.vocab_size:,} tokens; longest caption: {prepared.text_length}",
         ],
-        sizes={
-            "training images": f"{len(prepared.train):,}",
-            "validation images": f"{len(prepared.valid):,}",
-        },
-        tokens_per_epoch=len(prepared.train),
-        stream=lambda position: ImageStream(
-            len(prepared.train),
-            lambda indices, _: batches.batch(indices.tolist()),
-            batch_images=training.batch_images,
-            seed=training.seed,
-            position=position,
-        ),
-        validate=Validator(CaptionBatches(prepared, prepared.valid), recipe, device),
+        sizes={},
+        batch_images=training.batch_images,
+        tokenizers=(prepared.tokenizer,),
     )
