@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from multihead.errors import UserError
-from multihead.inspect.maps import Alignment, TokenLabel
-from multihead.inspect.maps.alignment import CAUTION
+from multihead.inspect.maps import Alignment
+from multihead.inspect.maps.alignment import CAUTION, grid_alignment
 from multihead.inspect.page import HtmlPage
 from multihead.inspect.report.markup import SafeHtml, tag
 from multihead.inspect.report.parts import card, report
@@ -117,14 +117,8 @@ def _alignment(seen: DetectionInspection, maps: list[QueryMap], caption: str) ->
         fact = f"no object with a score of at least {THRESHOLD:g}"
         remedy = "Write a page with -o page.html, or give another image."
         raise UserError(fact, place=seen.name, remedy=remedy)
-    weights_rc = maps[0].weights_rc
-    rows, columns = weights_rc.shape
-    return Alignment(
-        weights_rc / weights_rc.max(),
-        tuple(TokenLabel(str(row + 1), row) for row in range(rows)),
-        tuple(TokenLabel(str(column + 1), column) for column in range(columns)),
+    return grid_alignment(
+        maps[0].weights_rc,
         f"{DESCRIPTION.format(*_facts(maps[0]))}; rows and columns of the feature map, scaled to a maximum "
         f"of 1. {caption}",
-        rows="row",
-        columns="column",
     )

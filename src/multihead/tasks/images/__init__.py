@@ -9,7 +9,7 @@ TASK = Task(
     setup="multihead.tasks.images.data:setup",
     load="multihead.tasks.images.loaded:LoadedImageClassifier.load",
     evaluate="multihead.tasks.images.evaluation:evaluate",
-    inspect="multihead.tasks.images.inspection:inspect",
+    inspect="multihead.tasks.images.loaded:inspect",
     use="classify {run} image.png",
     speed_unit="images",
 )

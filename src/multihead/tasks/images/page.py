@@ -10,7 +10,6 @@ from torch import nn
 
 from multihead.data.images.opening import Pixels, as_image
 from multihead.inspect.maps.alignment import CAUTION
-from multihead.inspect.maps.self_alignment import resolve
 from multihead.inspect.page import inputs, packing
 from multihead.inspect.page.flow import flow
 from multihead.inspect.page.json_export import attention_as_json
@@ -21,6 +20,7 @@ from multihead.inspect.page.sequence import (
     SequenceExploration,
     packed_predictions,
     sequence_content,
+    start,
     top_three,
 )
 from multihead.tasks.images.attention import ImageInspection
@@ -43,17 +43,15 @@ def explore_image(
     Raises:
         UserError: no such layer or head.
     """
-    choice = options.choice
-    layer, head = resolve(inspection.records, inspection.tokens, choice)
-    overlay = "rollout" if choice.layer is None and choice.head is None else "head"
-    start = {"kind": "self", "layer": layer, "head": head, "combine": choice.combine, "automatic": False}
+    overlay = "rollout" if options.choice.layer is None and options.choice.head is None else "head"
+    state = start(inspection.records, inspection.tokens, options)
     predictions = inspection.predictions
     content = sequence_content(
         inspection.records,
         inspection.name,
         heading=[("image", inspection.name), (predictions.target, top_three(predictions))],
         tokens=inspection.tokens,
-        start={**start, "words": False, "specials": True, "overlay": overlay},
+        start={**state, "words": False, "specials": True, "overlay": overlay},
         kinds=[PATCHES],
         options=options,
         flow=flow(model, inspection.run, inspection.records),
