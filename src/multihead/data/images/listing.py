@@ -155,25 +155,33 @@ def _from_folder(folder: Path) -> FileListing:
 
 
 def _from_csv(path: Path) -> FileListing:
-    table = read_table(str(path))
-    _, header = next(table)
-    columns = [name.strip().lower() for name in header]
-    if FILE not in columns or LABEL not in columns:
-        fact = f'no columns "{FILE}" and "{LABEL}" in the header ({", ".join(header) or "empty"})'
-        remedy = f'Name the columns in the first line: "{FILE},{LABEL}".'
-        raise UserError(fact, place=f"{path}:1", remedy=remedy)
-    files, labels, places = [], [], []
-    for place, row in rows_below(table, path, header):
-        name, label = row[columns.index(FILE)], row[columns.index(LABEL)].strip()
-        file = path.parent / name
-        if not file.is_file():
+    rows = read_image_table(path, LABEL)
+    for place, name, _ in rows:
+        if not (path.parent / name).is_file():
             remedy = "Give its path relative to the folder of the list."
             raise UserError(f'no image "{name}"', place=place, remedy=remedy)
-        if not label:
-            raise UserError("an image without a label", place=place)
-        files.append(file)
-        labels.append(label)
-        places.append(f"{place} ({name})")
-    if not files:
+    files = [path.parent / name for _, name, _ in rows]
+    return FileListing(files, [label for *_, label in rows], [f"{place} ({name})" for place, name, _ in rows])
+
+
+def read_image_table(path: Path, column: str) -> list[tuple[str, str, str]]:
+    """Return the place, the file name and the value in a column of each image that a CSV or TSV file lists.
+
+    Raises:
+        UserError: the file cannot be read, lacks a column or a value, or lists no image.
+    """
+    table = read_table(str(path))
+    header = [name.strip().lower() for name in next(table)[1]]
+    if FILE not in header or column not in header:
+        fact = f'no columns "{FILE}" and "{column}" in the header ({", ".join(header) or "empty"})'
+        remedy = f'Name the columns in the first line: "{FILE},{column}".'
+        raise UserError(fact, place=f"{path}:1", remedy=remedy)
+    rows = []
+    for place, row in rows_below(table, path, header):
+        value = row[header.index(column)].strip()
+        if not value:
+            raise UserError(f"an image without a {column}", place=place)
+        rows.append((place, row[header.index(FILE)], value))
+    if not rows:
         raise UserError("no image is listed", place=str(path))
-    return FileListing(files, labels, places)
+    return rows

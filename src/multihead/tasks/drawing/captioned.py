@@ -18,6 +18,7 @@ from PIL import Image
 
 from multihead.data.build_cache import cached_build
 from multihead.data.catalogue import remedy_for_missing
+from multihead.data.images.listing import read_image_table
 from multihead.data.images.opening import Form, channels_of, fit_image, open_image
 from multihead.data.images.shapes import draw_shapes
 from multihead.data.images.store import ImageStore, ImageWriter
@@ -28,15 +29,14 @@ from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
 from multihead.tasks.drawing.settings import DataSettings, TokenizerSettings
 from multihead.tasks.images.prepare import CHANNELS
-from multihead.text.delimited import read_table
-from multihead.text.tables import rows as rows_below
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 
 VERSION = 1
 """Increases when the same images are prepared differently."""
 SUMMARY, TOKENIZER = "summary.json", "tokenizer.json"
-FILE, CAPTION = "file", "caption"
+CAPTION = "caption"
+"""Name of the column of captions in a list of images."""
 MAX_IMAGE_BYTES = 1 << 28
 """Maximum uncompressed size of an image in a .zip file."""
 MAX_TOTAL_BYTES = 1 << 33
@@ -157,7 +157,7 @@ def _pairs(data: DataSettings) -> _Pairs:
         remedy = "Set data.captions to a TSV or CSV file that lists images and captions."
         raise UserError("no captions are named", place="data", remedy=remedy)
     path = Path(data.dir) / data.captions
-    rows = _rows(path)
+    rows = read_image_table(path, CAPTION)
     place = Path(data.dir) / data.images if data.images else path.parent
     if not place.exists():
         raise UserError("no such file or folder", place=str(place), remedy=remedy_for_missing(place))
@@ -176,24 +176,6 @@ def _hash(contents: Iterable[bytes]) -> str:
     for content in contents:
         sha256.update(hashlib.sha256(content).digest())
     return sha256.hexdigest()
-
-
-def _rows(path: Path) -> list[tuple[str, str, str]]:
-    """Return the place, file name and caption of each listed image."""
-    table = read_table(str(path))
-    header = [name.strip().lower() for name in next(table)[1]]
-    if FILE not in header or CAPTION not in header:
-        fact = f'no columns "{FILE}" and "{CAPTION}" in the header ({", ".join(header) or "empty"})'
-        raise UserError(fact, place=f"{path}:1", remedy="Name the columns in the first line.")
-    rows = []
-    for place, row in rows_below(table, path, header):
-        name, caption = row[header.index(FILE)], row[header.index(CAPTION)].strip()
-        if not caption:
-            raise UserError("an image without a caption", place=place)
-        rows.append((place, name, caption))
-    if not rows:
-        raise UserError("no image is listed", place=str(path))
-    return rows
 
 
 def _from_folder(folder: Path, rows: Sequence[tuple[str, str, str]]) -> Callable[[str], bytes]:
