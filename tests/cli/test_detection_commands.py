@@ -268,5 +268,5 @@ def test_a_detector_is_loaded_in_python(trained: Path, folder: Path) -> None:
     loaded = multihead.load(trained, task="detection")
     found = loaded.detect([folder / "0.png", folder / "1.png"], threshold=0.0)
     assert len(found) == 2
-    alone = loaded.detect_one(folder / "1.png", 0.0)
+    (alone,) = loaded.detect([folder / "1.png"], threshold=0.0)
     assert [one.score for one in alone] == pytest.approx([one.score for one in found[1]], abs=1e-4)
