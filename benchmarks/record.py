@@ -83,7 +83,7 @@ def record_learning(run: Run, name: str, command: str) -> None:
         run.task == "classification" and run.recipe.data.generate
     ):
         scores |= _classified(run)
-        if run.task == "pictures":
+        if run.task == "images":
             for views in ("2", "10"):
                 told = _classified(run, "--views", views)
                 scores |= {f"{name}_views_{views}": found for name, found in told.items()}

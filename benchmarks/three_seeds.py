@@ -24,7 +24,7 @@ from multihead.data.images.digits import NAMES, draw_digits
 from multihead.data.images.listing import ArrayListing
 from multihead.run import Run
 from multihead.run.environment import environment
-from multihead.tasks.pictures.picture_classifier import PictureClassifier
+from multihead.tasks.images.image_classifier import ImageClassifier
 
 SEEDS = (1, 2, 3)
 RESULT = Path(__file__).parents[1] / "results" / "three-seeds.json"
@@ -67,7 +67,7 @@ def digits(run: Path) -> Figures:
     """Validation accuracy, and accuracy on 2,000 digits drawn with another data seed."""
     pixels, numbers = draw_digits(2000, 2)
     drawn = ArrayListing(pixels, [NAMES[n] for n in numbers], "digits of another seed", numbered=False)
-    measured = PictureClassifier.load(run).measure(drawn)
+    measured = ImageClassifier.load(run).measure(drawn)
     return {
         "validation accuracy": validated(run)["accuracy"],
         "accuracy on 2,000 new digits": measured.accuracy,

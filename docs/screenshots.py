@@ -1,4 +1,4 @@
-"""Take the pictures of docs/how-to/inspect.md from a page.
+"""Take the screenshots of docs/how-to/inspect.md from a page.
 
     multihead inspect runs/multi30k-de-en \\
         "Zwei Frauen in roten Kleidern tanzen, während ein Mann Gitarre spielt." -o page.html
@@ -34,15 +34,15 @@ TALLEST = {
         "steps": 800,
     },
     "bert": {"sentence": 552},
-    "vit": {"picture": 1412},
+    "vit": {"image": 1412},
 }
 """Tabs of a translator's page, and of others', and how much of each is shown."""
 DARK = {"": ("sentence", "cross"), "bert": (), "vit": ()}
-COLOURS = 200  # of a picture's palette: enough for flat colours, and a third of the size
+COLOURS = 200  # of a screenshot's palette: enough for flat colours, and a third of the size
 
 
 def main(page_file: Path, folder: Path, model: str = "") -> None:
-    """Write one picture a tab: inspect-TAB.png, and inspect-TAB-dark.png of some; inspect-MODEL-TAB.png."""
+    """Write one screenshot a tab: inspect-TAB.png, and inspect-TAB-dark.png of some; inspect-MODEL-TAB.png."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     with sync_playwright() as driver, tempfile.TemporaryDirectory() as profile:
         context = driver.chromium.launch_persistent_context(
@@ -75,15 +75,15 @@ def main(page_file: Path, folder: Path, model: str = "") -> None:
 
 
 def prepare(page: Any, model: str, tab: str) -> None:
-    """Show what a still picture cannot: what is seen while pointing at something."""
+    """Show what a still cannot: what is seen while pointing at something."""
     if tab == "sentence":
         page.hover(f'[data-word="query-{1 if model else 7}"]')
 
 
 def save(png: bytes, path: Path, colours: int | None) -> None:
-    """Write a picture with a palette of so many colours; None: without one, for pictures in the picture."""
-    picture = Image.open(io.BytesIO(png)).convert("RGB")
-    (picture.quantize(colours) if colours else picture).save(path, optimize=True)
+    """Write an image with a palette of so many colours; None: without one, for a page that shows images."""
+    image = Image.open(io.BytesIO(png)).convert("RGB")
+    (image.quantize(colours) if colours else image).save(path, optimize=True)
 
 
 if __name__ == "__main__":

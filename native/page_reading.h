@@ -1,4 +1,4 @@
-// What an exported page calls for a language model, for a text with masked tokens, and for a picture.
+// What an exported page calls for a language model, for a text with masked tokens, and for an image.
 #pragma once
 
 // --- language models ---------------------------------------------------------------------------------
@@ -18,7 +18,7 @@ EXPORTED const float* step_text(int32_t token) {
 }
 EXPORTED const float* text_attention() { return text.weights.data; }
 
-// --- texts with masked tokens, and pictures ------------------------------------------------------------
+// --- texts with masked tokens, and images ------------------------------------------------------------
 
 EXPORTED int32_t load_sequence_model(const uint8_t* bytes, uint32_t size) {
     Reader from{bytes, size, 0, true};
@@ -32,8 +32,8 @@ EXPORTED int32_t load_sequence_model(const uint8_t* bytes, uint32_t size) {
 EXPORTED void read_masked(const int32_t* ids, uint32_t length) {
     sequence.int8 ? sequence.read_text<Int8>(ids, length) : sequence.read_text<Fp32>(ids, length);
 }
-EXPORTED void read_picture(const float* patches) {
-    sequence.int8 ? sequence.read_picture<Int8>(patches) : sequence.read_picture<Fp32>(patches);
+EXPORTED void read_image(const float* patches) {
+    sequence.int8 ? sequence.read_image<Int8>(patches) : sequence.read_image<Fp32>(patches);
 }
 EXPORTED const float* score_position(int32_t position) {
     sequence.int8 ? sequence.score<Int8>(position) : sequence.score<Fp32>(position);

@@ -1,5 +1,5 @@
 // A model of an exported page that reads all positions at once: BERT (Devlin et al. 2019), which fills masked tokens,
-// and ViT (Dosovitskiy et al. 2021), which classifies a picture.
+// and ViT (Dosovitskiy et al. 2021), which classifies an image.
 //
 // src/multihead/apps/export/page/sequence_weights.py writes what `read` reads.
 #pragma once
@@ -7,8 +7,8 @@
 
 constexpr int32_t SEQUENCE_MAGIC = 0x31736870;  // "phs1"
 
-// A text's vocabulary is its number of outputs, and its inputs 0; a picture's inputs are the numbers of a patch, its
-// outputs the classes. `first`: tokens before the patches. `mean`: pictures are pooled by the mean of their patches.
+// A text's vocabulary is its number of outputs, and its inputs 0; an image's inputs are the numbers of a patch, its
+// outputs the classes. `first`: tokens before the patches. `mean`: images are pooled by the mean of their patches.
 struct SequenceHeader {
     int32_t magic, int8, H, d, d_k, d_v, d_ff, layers, outputs, inputs, before, activation, positions, first, mean;
     float scale;
@@ -71,7 +71,7 @@ struct SequenceModel : SequenceHeader {
         encode<Format>();
     }
 
-    // The logits of a position's token, or, for a picture, of its classes.
+    // The logits of a position's token, or, for an image, of its classes.
     template <class Format>
     void score(int64_t position) {
         float *in = row.of(2 * (d + W)), *to = in + d + W;
@@ -92,7 +92,7 @@ struct SequenceModel : SequenceHeader {
 
     // Read the patches (positions, inputs), with pixels from -1 to 1.
     template <class Format>
-    void read_picture(const float* pixels) {
+    void read_image(const float* pixels) {
         N = first + positions;
         float* to = x.of(N * d + W);
         if (first) memcpy(to, tokens, first * d * sizeof(float));

@@ -76,8 +76,8 @@ def _outputs(cell: Any) -> Iterator[str]:
             yield f"<pre class='output'>{html.escape(output.text.rstrip())}</pre>"
         elif "data" in output:
             if "image/png" in output.data:
-                picture = output.data["image/png"].strip()
-                yield f'<img src="data:image/png;base64,{picture}" alt="">'
+                image = output.data["image/png"].strip()
+                yield f'<img src="data:image/png;base64,{image}" alt="">'
             elif "text/plain" in output.data:
                 yield f"<pre class='output'>{html.escape(output.data['text/plain'])}</pre>"
 

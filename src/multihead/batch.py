@@ -18,7 +18,7 @@ class Batch(Protocol):
 
     @property
     def tokens(self) -> int:
-        """Number of training units: target tokens, or pictures. Throughput is reported in these."""
+        """Number of training units: target tokens, or images. Throughput is reported in these."""
         ...
 
     @property
@@ -149,12 +149,12 @@ class TextBatch(Tensors):
 
 
 @dataclass(frozen=True, slots=True)
-class PictureBatch(Tensors):
-    """Pictures and their classes. A picture may be a mixture of two (mixup).
+class ImageBatch(Tensors):
+    """Images and their classes. An image may be a mixture of two (mixup).
 
     Attributes:
         pixels_BChw: (B, channels, height, width), from 0 (black) to 1.
-        labels_B2: the classes of the two mixed pictures; the same class twice without mixup.
+        labels_B2: the classes of the two mixed images; the same class twice without mixup.
         shares_B2: the mixing weights, float; each row sums to 1.
     """
 
@@ -164,18 +164,18 @@ class PictureBatch(Tensors):
 
     @property
     def tokens(self) -> int:
-        """Number of pictures, the unit of throughput."""
+        """Number of images, the unit of throughput."""
         return self.pixels_BChw.shape[0]
 
     @property
     def counts(self) -> Mapping[str, int]:
         """Denominators of the loss terms."""
-        return {"pictures": self.pixels_BChw.shape[0]}
+        return {"images": self.pixels_BChw.shape[0]}
 
 
 @dataclass(frozen=True, slots=True)
 class CaptionBatch(Tensors):
-    """Pictures with their captions.
+    """Images with their captions.
 
     Attributes:
         pixels_BChw: (B, channels, height, width), from 0 (black) to 1.
@@ -191,22 +191,22 @@ class CaptionBatch(Tensors):
 
     @property
     def tokens(self) -> int:
-        """Number of pictures, the unit of throughput."""
+        """Number of images, the unit of throughput."""
         return self.pixels_BChw.shape[0]
 
     @property
     def counts(self) -> Mapping[str, int]:
         """Denominators of the loss terms."""
-        return {"pictures": self.pixels_BChw.shape[0], "text_tokens": self.text_tokens}
+        return {"images": self.pixels_BChw.shape[0], "text_tokens": self.text_tokens}
 
 
 @dataclass(frozen=True, slots=True)
 class SceneBatch(Tensors):
-    """Pictures of several objects each. M is the largest number of objects in a picture, at least 1.
+    """Images of several objects each. M is the largest number of objects in an image, at least 1.
 
     Attributes:
         pixels_BChw: (B, channels, height, width), from 0 (black) to 1.
-        boxes_BM4: centre x and y, width and height of each object, as fractions of the picture.
+        boxes_BM4: centre x and y, width and height of each object, as fractions of the image.
         classes_BM: class indices from 0; -1 for no object.
         objects: number of objects.
     """
@@ -218,21 +218,21 @@ class SceneBatch(Tensors):
 
     @property
     def tokens(self) -> int:
-        """Number of pictures, the unit of throughput."""
+        """Number of images, the unit of throughput."""
         return self.pixels_BChw.shape[0]
 
     @property
     def counts(self) -> Mapping[str, int]:
         """Denominators of the loss terms."""
-        return {"pictures": self.pixels_BChw.shape[0], "objects": self.objects}
+        return {"images": self.pixels_BChw.shape[0], "objects": self.objects}
 
 
 @dataclass(frozen=True, slots=True)
 class SetBatch(Tensors):
-    """Sets of pictures, of which one differs in class from all others of its set.
+    """Sets of images, of which one differs in class from all others of its set.
 
     Attributes:
-        pixels_BNChw: (B, N, channels, height, width), from 0 (black) to 1; N pictures in a set, in any order.
+        pixels_BNChw: (B, N, channels, height, width), from 0 (black) to 1; N images in a set, in any order.
         odd_B: the place of the odd one, from 0.
     """
 
@@ -241,7 +241,7 @@ class SetBatch(Tensors):
 
     @property
     def tokens(self) -> int:
-        """Number of pictures, the unit of throughput."""
+        """Number of images, the unit of throughput."""
         return self.pixels_BNChw.shape[0] * self.pixels_BNChw.shape[1]
 
     @property

@@ -331,13 +331,13 @@ class MaskedSpec:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PictureSpec:
-    """An encoder from the patches of a picture to logits of its class (Dosovitskiy et al. 2021).
+class ImageSpec:
+    """An encoder from the patches of an image to logits of its class (Dosovitskiy et al. 2021).
 
     Attributes:
         patches: from a patch's pixels, -1 to 1, channels first, to its embedding.
         patch_size: height and width of a patch, in pixels.
-        channels: channels of a picture.
+        channels: channels of an image.
         grid: rows, and columns, of patches.
         positions: (patches, d), added to them.
         first: tokens before the patches, each (1, d) or (n, d).

@@ -66,6 +66,21 @@ def test_a_help_text_keeps_to_the_glossary(command: str, capsys: pytest.CaptureF
     assert replaced(text) == []
 
 
+def test_the_package_calls_an_image_image() -> None:
+    files = (
+        file
+        for file in (ROOT / "src").rglob("*")
+        if file.suffix in (".py", ".js", ".css", ".html", ".toml", ".json")
+    )
+    places = [
+        f"{file.relative_to(ROOT)}:{number}"
+        for file in files
+        for number, line in enumerate([file.name, *file.read_text(encoding="utf-8").splitlines()])
+        if "picture" in line.lower()
+    ]
+    assert places == []
+
+
 def test_a_replaced_word_is_found() -> None:
     assert replaced("Two Pictures of a data\nset; `picture.png` [image](picture.md)") == [
         "data\nset: corpus",

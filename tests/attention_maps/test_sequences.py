@@ -36,14 +36,14 @@ def a_classifier() -> tuple[nn.Module, Callable[[Any], object], int]:
 
 
 def a_vit(pooling: str = "class") -> tuple[nn.Module, Callable[[Any], object], int]:
-    given = {"picture_size": 6, "channels": 1, "classes": 5, "patch_size": 2, "d_ff": 23, "pooling": pooling}
+    given = {"image_size": 6, "channels": 1, "classes": 5, "patch_size": 2, "d_ff": 23, "pooling": pooling}
     model = vit.Model(vit.Settings.model_validate({**given, **WIDTHS}))
     pixels = torch.rand(1, 1, 6, 6)
     return model, lambda read: read(pixels), 9 + (pooling == "class")
 
 
 def an_image_generator(attention: str) -> tuple[nn.Module, Callable[[Any], object], int]:
-    sizes = {"vocab_size": 31, "text_length": 5, "picture_size": 28, "dvae_halvings": 2, "codes": 11}
+    sizes = {"vocab_size": 31, "text_length": 5, "image_size": 28, "dvae_halvings": 2, "codes": 11}
     settings = {**sizes, **WIDTHS, "num_layers": 3, "kernel": 3, "ranker_width": 6, "attention": attention}
     model = dalle.Model(dalle.Settings.model_validate(settings))
     text, codes = torch.tensor([[7, 9, 8]]), torch.randint(0, 11, (1, 49))

@@ -96,7 +96,7 @@ def test_folders_and_messages(tmp_path: Path, capfdbinary: Captured) -> None:
         (tmp_path / name / "deep" / pages[0]).write_text(f"{texts[0]}\n", encoding="utf-8")
         (tmp_path / name / pages[1]).write_text(json.dumps(texts[1]), encoding="utf-8")
     (tmp_path / "m.de" / "alone.md").write_text("Allein\n", encoding="utf-8")
-    (tmp_path / "m.de" / "picture.png").write_bytes(b"\x89PNG")
+    (tmp_path / "m.de" / "image.png").write_bytes(b"\x89PNG")
     (tmp_path / "m.de" / "app.po").write_text('msgid "a"\nmsgstr "b"\n', encoding="utf-8")
     output = tmp_path / "m.tmx"
     _, messages = run(capfdbinary, "align", tmp_path / "m.de", tmp_path / "m.en", "-o", output)

@@ -128,11 +128,11 @@ def test_texts_and_images_are_classified(tmp_path: Path, words: Tokenizer) -> No
     assert set(guesses[0].probabilities) == set(names)
     assert guesses[1].name == ""
 
-    sizes = {**SMALL, "picture_size": 6, "patch_size": 3, "channels": 1, "classes": 3, "class_names": names}
+    sizes = {**SMALL, "image_size": 6, "patch_size": 3, "channels": 1, "classes": 3, "class_names": names}
     Image.fromarray(np.zeros((7, 11), dtype=np.uint8)).save(tmp_path / "a.png")
-    pictures = multihead.load(made(tmp_path / "pictures", "vit", None, sizes), device="cpu", task="pictures")
-    found = pictures.classify([tmp_path / "a.png"] * 2)
-    assert '"rollout":' in shown(pictures.inspect(tmp_path / "a.png"))
+    images = multihead.load(made(tmp_path / "images", "vit", None, sizes), device="cpu", task="images")
+    found = images.classify([tmp_path / "a.png"] * 2)
+    assert '"rollout":' in shown(images.inspect(tmp_path / "a.png"))
     assert [set(guess.probabilities) for guess in found] == [set(names)] * 2
 
 
@@ -140,7 +140,7 @@ def test_a_dalle_generates_and_completes_images(tmp_path: Path, words: Tokenizer
     sizes = {
         "vocab_size": words.vocab_size,
         "text_length": 5,
-        "picture_size": 8,
+        "image_size": 8,
         "codes": 11,
         "d_code": 6,
         "dvae_width": 6,
@@ -155,8 +155,8 @@ def test_a_dalle_generates_and_completes_images(tmp_path: Path, words: Tokenizer
     artist = multihead.load(made(tmp_path / "dalle", "dalle", words, sizes), device="cpu")
     assert isinstance(artist, LoadedImageGenerator)
     drawn = artist.draw("large green circle", 2)
-    assert [drawing.picture.size for drawing in drawn] == [(8, 8)] * 2
-    drawn[0].picture.save(tmp_path / "a.png")
+    assert [drawing.image.size for drawing in drawn] == [(8, 8)] * 2
+    drawn[0].image.save(tmp_path / "a.png")
     [again] = artist.draw("large green circle", temperature=0, complete=str(tmp_path / "a.png"))
     cold = artist.settings.model_copy(update={"temperature": 0})
     [same] = ImageGenerator.draw(artist, "large green circle", settings=cold, complete=tmp_path / "a.png")

@@ -38,10 +38,10 @@ MODEL = {
     "data.generate": "shapes",
     "data.generated": 24,
     "data.generated_tests": 7,
-    "data.picture_size": 48,
+    "data.image_size": 48,
     "data.most_objects": 3,
     "training.steps": 6,
-    "training.batch_pictures": 4,
+    "training.batch_images": 4,
     "training.threads": 1,
     "training.log_every": 1,
     "training.average": 1,
@@ -102,7 +102,7 @@ def test_a_resumed_training_ends_with_the_same_bytes(trained: Path, tmp_path: Pa
     assert same[0] == same[1]
 
 
-def test_objects_are_listed_drawn_and_inside_the_picture(
+def test_objects_are_listed_drawn_and_inside_the_image(
     trained: Path, folder: Path, tmp_path: Path, capfdbinary: Captured
 ) -> None:
     out, _ = run(
@@ -124,7 +124,7 @@ def test_objects_are_listed_drawn_and_inside_the_picture(
 
 def test_a_folder_is_detected_as_json(trained: Path, folder: Path, capfdbinary: Captured) -> None:
     found = json.loads(run(capfdbinary, "detect", trained, folder, "--threshold", "0", "--json")[0])
-    assert [Path(one["picture"]).name for one in found] == [f"{number}.png" for number in range(5)]
+    assert [Path(one["image"]).name for one in found] == [f"{number}.png" for number in range(5)]
     assert found[0]["objects"][0].keys() == {"name", "score", "box"}
     out, err = run(capfdbinary, "detect", trained, folder / "0.png", "--threshold", "1")
     assert out == ""
@@ -135,12 +135,12 @@ def test_generated_scenes_and_coco_folders_are_evaluated(
     trained: Path, folder: Path, capfdbinary: Captured
 ) -> None:
     found = json.loads(run(capfdbinary, "evaluate", trained, "--json")[0])["generated"]
-    assert found["pictures"] == 7
+    assert found["images"] == 7
     assert 0 <= found["AP"] <= 1
     assert found["AP large"] is None
     for more in (["--src", folder], ["--src", folder / "boxes.json", "--tgt", folder]):
         (found,) = json.loads(run(capfdbinary, "evaluate", trained, *more, "--json")[0]).values()
-        assert found["pictures"] == 5
+        assert found["images"] == 5
         assert found["objects"] > 4
     assert "undefined" in run(capfdbinary, "evaluate", trained, "--src", folder)[0]
 
@@ -184,7 +184,7 @@ def test_proposals_have_no_more_queries_than_places() -> None:
     assert dry_run(recipe(**given | {"model.queries": 9}), Silent()).parameters
 
 
-def test_scenes_of_garments_come_from_labelled_pictures(shared_data: Path, tmp_path: Path) -> None:
+def test_scenes_of_garments_come_from_labelled_images(shared_data: Path, tmp_path: Path) -> None:
     garments = shared_data / "fashion-mnist"
     if not garments.is_dir():
         pytest.skip("no fashion-mnist beside the repository")
@@ -200,7 +200,7 @@ def detector() -> Detector:
     sizes = {key.removeprefix("model."): value for key, value in MODEL.items() if key.startswith("model.")}
     del sizes["kind"]
     names = ("circle", "<b>square", "cross")
-    settings = detr.Settings.model_validate({**sizes, "picture_size": 48, "classes": 3, "class_names": names})
+    settings = detr.Settings.model_validate({**sizes, "image_size": 48, "classes": 3, "class_names": names})
     model = detr.Model(settings)
     for part in model.modules():
         if isinstance(part, torch.nn.Linear):
@@ -244,7 +244,7 @@ def test_an_inspection_is_a_page_a_figure_and_numbers(
     assert "no layer 9" in fail(capfdbinary, "inspect", trained, folder / "0.png", "--layer", "9")
 
 
-def test_a_picture_without_objects_is_inspected(
+def test_an_image_without_objects_is_inspected(
     trained: Path, folder: Path, tmp_path: Path, capfdbinary: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("multihead.tasks.detection.inspection.THRESHOLD", 1.1)
@@ -268,5 +268,5 @@ def test_a_detector_is_loaded_in_python(trained: Path, folder: Path) -> None:
     loaded = multihead.load(trained, task="detection")
     found = loaded.detect([folder / "0.png", folder / "1.png"], threshold=0.0)
     assert len(found) == 2
-    alone = loaded.detect_one(folder / "1.png", 0.0)
+    (alone,) = loaded.detect([folder / "1.png"], threshold=0.0)
     assert [one.score for one in alone] == pytest.approx([one.score for one in found[1]], abs=1e-4)

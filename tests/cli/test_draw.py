@@ -12,7 +12,7 @@ from PIL import Image
 from watching import Silent
 
 from multihead import recipe as recipes
-from multihead.data.images.opening import Form, fit_image, open_picture
+from multihead.data.images.opening import Form, fit_image, open_image
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.tasks.drawing.gallery import nearest
@@ -31,9 +31,9 @@ def squares(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = ["file,caption"]
     for above, upper in colours.items():
         for below, lower in colours.items():
-            picture = Image.new("RGB", (SIZE, SIZE), upper)
-            picture.paste(lower, (0, SIZE // 2, SIZE, SIZE))
-            picture.save(folder / f"{above}-{below}.png")
+            image = Image.new("RGB", (SIZE, SIZE), upper)
+            image.paste(lower, (0, SIZE // 2, SIZE, SIZE))
+            image.save(folder / f"{above}-{below}.png")
             lines.append(f"{above}-{below}.png,{above} above {below}")
     (folder / "list.csv").write_text("\n".join(lines) + "\n")
     return folder
@@ -59,7 +59,7 @@ def small(folder: Path, **overrides: object) -> Recipe[Settings]:
         "model.ranker_width": 10,
         "model.ranker_layers": 1,
         "training.steps": 8,
-        "training.batch_pictures": 5,
+        "training.batch_images": 5,
         "training.learning_rate": 3e-3,
         "training.warmup_steps": 2,
         "training.log_every": 1,
@@ -125,7 +125,7 @@ def test_images_are_arranged_in_a_grid(capfdbinary: Captured, trained: Path, tmp
 
 @pytest.mark.parametrize("half", [True, False])
 def test_a_completed_image_keeps_its_upper_part(trained: Path, tmp_path: Path, half: bool) -> None:
-    whole = open_picture(trained.parent / "red-blue.png")
+    whole = open_image(trained.parent / "red-blue.png")
     begun = whole.crop((0, 0, SIZE, SIZE // 2)) if half else whole
     begun.save(tmp_path / "half.png")
     artist = ImageGenerator.load(trained, "cpu")
@@ -134,7 +134,7 @@ def test_a_completed_image_keeps_its_upper_part(trained: Path, tmp_path: Path, h
     codes = artist.model.codes(pixels)
     given = artist.upper_codes(tmp_path / "half.png")
     assert torch.equal(given, codes[:, : len(codes[0]) // 2])
-    assert np.asarray(drawing.picture).shape == (SIZE, SIZE, 3)
+    assert np.asarray(drawing.image).shape == (SIZE, SIZE, 3)
 
 
 def test_only_the_visible_part_of_a_narrow_image_is_scaled(trained: Path, tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_the_attention_to_a_caption_is_inspected(
 ) -> None:
     out, _ = run(capfdbinary, "inspect", trained, "red above blue")
     assert [line.split()[0] for line in out.split("\n")[1:5]] == ["row"] * 4
-    assert "Attention of the picture's rows to the words of the caption" in out
+    assert "Attention of the image's rows to the words of the caption" in out
     page, numbers = tmp_path / "page.html", tmp_path / "numbers.json"
     given = ("--target", squares / "red-blue.png")
     run(capfdbinary, "inspect", trained, "red above blue", *given, "-o", page, "--json", numbers)

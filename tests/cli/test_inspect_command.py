@@ -32,10 +32,10 @@ def test_inspect_checks_its_file_extensions_first(capfdbinary: Captured) -> None
 def test_inspect_writes_a_page_its_numbers_and_a_figure(
     trained: Path, tmp_path: Path, capfdbinary: Captured
 ) -> None:
-    page, numbers, picture = tmp_path / "page.html", tmp_path / "numbers.json", tmp_path / "map.png"
+    page, numbers, image = tmp_path / "page.html", tmp_path / "numbers.json", tmp_path / "map.png"
     asked = ("inspect", trained, "eins zwei", "--target", "two one")
-    run(capfdbinary, *asked, "-o", page, "--json", numbers, "--png", picture)
+    run(capfdbinary, *asked, "-o", page, "--json", numbers, "--png", image)
     assert "eins zwei" in page.read_text(encoding="utf-8")
     assert json.loads(numbers.read_text(encoding="utf-8"))["hypotheses"][0]["attention"]
-    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert image.read_bytes().startswith(b"\x89PNG")
     assert "eins zwei" in load(trained).inspect("eins zwei")._repr_html_()

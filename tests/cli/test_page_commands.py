@@ -108,8 +108,8 @@ def test_bert_and_vit_become_pages(tmp_path: Path, capfdbinary: Captured) -> Non
     widths = {"d_model": 12, "num_layers": 1, "num_heads": 3}
     masked = {**widths, "vocab_size": tokenizer.vocab_size, "max_positions": 43}
     bert = other_run(tmp_path / "bert", "bert", (tokenizer,), **masked).folder
-    pictures = {**widths, "picture_size": 15, "channels": 3, "patch_size": 3, "d_ff": 23, "classes": 2}
-    vit = other_run(tmp_path / "vit", "vit", (), **pictures, class_names=("cat", "dog")).folder
+    images = {**widths, "image_size": 15, "channels": 3, "patch_size": 3, "d_ff": 23, "classes": 2}
+    vit = other_run(tmp_path / "vit", "vit", (), **images, class_names=("cat", "dog")).folder
     texts, page = tmp_path / "texts.txt", tmp_path / "page.html"
     texts.write_text("ein Hund\nzwei Katzen\n", encoding="utf-8")
     _, output = run(capfdbinary, "export", bert, "--to", "page", "--calibrate", texts, "-o", page)
@@ -121,8 +121,8 @@ def test_bert_and_vit_become_pages(tmp_path: Path, capfdbinary: Captured) -> Non
     assert facts_of(page)["classes"] == ["cat", "dog"]
     Image.new("RGB", (40, 30), "red").save(tmp_path / "red.png")
     run(capfdbinary, "inspect", vit, tmp_path / "red.png", "--live", "-o", page)
-    picture = Image.open(io.BytesIO(base64.b64decode(facts_of(page)["picture"])))
-    assert (picture.size, picture.getpixel((0, 0))) == ((15, 15), (255, 0, 0))
+    image = Image.open(io.BytesIO(base64.b64decode(facts_of(page)["image"])))
+    assert (image.size, image.getpixel((0, 0))) == ((15, 15), (255, 0, 0))
     assert "no such image" in fail(capfdbinary, "inspect", vit, "gone.png", "--live", "-o", page)
 
 

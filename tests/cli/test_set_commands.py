@@ -45,9 +45,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folders of digits by class, and one set with an odd one."""
     folder = tmp_path_factory.mktemp("digits")
     pixels, labels = draw_digits(70, 3)
-    for number, (picture, label) in enumerate(zip(pixels, labels, strict=True)):
+    for number, (image, label) in enumerate(zip(pixels, labels, strict=True)):
         (folder / "all" / str(label)).mkdir(parents=True, exist_ok=True)
-        Image.fromarray(picture).save(folder / "all" / str(label) / f"{number}.png")
+        Image.fromarray(image).save(folder / "all" / str(label) / f"{number}.png")
     (folder / "set").mkdir()
     for place, number in enumerate((0, 10, 21, 20, 30)):
         Image.fromarray(pixels[number]).save(folder / "set" / f"{place}.png")
@@ -82,18 +82,16 @@ def test_attention_finds_the_odd_digit(tmp_path: Path) -> None:
     assert outcome.metrics["accuracy"] > 0.3  # chance: 0.2
 
 
-def test_each_picture_of_a_set_has_its_probability(
-    trained: Path, folder: Path, capfdbinary: Captured
-) -> None:
+def test_each_image_of_a_set_has_its_probability(trained: Path, folder: Path, capfdbinary: Captured) -> None:
     found = json.loads(run(capfdbinary, "classify", trained, folder / "set", "--json")[0])
-    assert [Path(one["picture"]).name for one in found] == [f"{place}.png" for place in range(5)]
+    assert [Path(one["image"]).name for one in found] == [f"{place}.png" for place in range(5)]
     assert sum(one["odd"] for one in found) == pytest.approx(1)
     out, _ = run(capfdbinary, "classify", trained, folder / "set")
     assert out.count("%") == 5
     loaded = multihead.load(trained, task="sets")
-    pictures = sorted((folder / "set").iterdir())
+    images = sorted((folder / "set").iterdir())
     best = max(found, key=lambda one: one["odd"])
-    assert str(pictures[loaded.odd(pictures)]) == best["picture"]
+    assert str(images[loaded.odd(images)]) == best["image"]
 
 
 def test_test_sets_are_evaluated_beside_chance(trained: Path, folder: Path, capfdbinary: Captured) -> None:
@@ -115,13 +113,13 @@ def test_the_attention_of_a_set_is_inspected(
 
 
 def test_wrong_sets_are_clear_errors(trained: Path, folder: Path, capfdbinary: Captured) -> None:
-    pictures = sorted((folder / "set").iterdir())
-    assert "2 images are too few for a set" in fail(capfdbinary, "classify", trained, *pictures[:2])
+    images = sorted((folder / "set").iterdir())
+    assert "2 images are too few for a set" in fail(capfdbinary, "classify", trained, *images[:2])
     assert "no effect on the odd one" in fail(
         capfdbinary, "classify", trained, folder / "set", "--views", "2"
     )
-    assert "not a folder" in fail(capfdbinary, "inspect", trained, pictures[0])
-    assert "no such image" in fail(capfdbinary, "classify", trained, *pictures[:3], folder / "9.png")
+    assert "not a folder" in fail(capfdbinary, "inspect", trained, images[0])
+    assert "no such image" in fail(capfdbinary, "classify", trained, *images[:3], folder / "9.png")
 
 
 def test_the_baseline_takes_the_same_commands(folder: Path, tmp_path: Path, capfdbinary: Captured) -> None:

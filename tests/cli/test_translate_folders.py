@@ -22,7 +22,7 @@ def manual(tmp_path: Path) -> Path:
     (folder / "deep" / "er" / "c.html").write_text("<p>vier", encoding="utf-8")
     (folder / "settings.json").write_text('{"key": "eins"}', encoding="utf-8")
     (folder / ".git" / "d.txt").write_text("eins\n", encoding="utf-8")
-    (folder / "picture.PNG").write_bytes(b"\x89PNG")
+    (folder / "image.PNG").write_bytes(b"\x89PNG")
     (folder / "Makefile").write_text("all:\n", encoding="utf-8")
     return folder
 

@@ -15,7 +15,7 @@ from multihead.data.prepare import prepare
 from multihead.recipe.settings import DataSettings, TokenizerSettings
 
 DAY = 86400
-NAMES = ["0" * 32, "pictures-" + "1" * 32, "captions-" + "2" * 32]
+NAMES = ["0" * 32, "images-" + "1" * 32, "captions-" + "2" * 32]
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def cache(tmp_path: Path) -> Path:
 
 def test_entries_have_their_kind_size_and_time_of_last_use(cache: Path) -> None:
     found = entries(cache)
-    assert [one.kind for one in found] == ["texts", "pictures", "unfinished", "captions"]
+    assert [one.kind for one in found] == ["texts", "images", "unfinished", "captions"]
     assert [round((time.time() - one.used) / DAY) for one in found] == [2, 5, 7, 11]
     assert {one.size for one in found} == {1009}
     assert not any(one.in_use for one in found)

@@ -16,12 +16,12 @@ from multihead.data.checksums import NAME, DamagedError, check
 from multihead.data.hashes import contamination
 from multihead.tasks.drawing import captioned
 from multihead.tasks.drawing import settings as drawing
+from multihead.tasks.images import prepare as images
+from multihead.tasks.images import settings as image_settings
 from multihead.tasks.language import settings as language
 from multihead.tasks.language.packed import pack
 from multihead.tasks.masked import settings as masked
 from multihead.tasks.masked.texts import prepare_texts
-from multihead.tasks.pictures import prepare as pictures
-from multihead.tasks.pictures import settings as picture_settings
 
 
 def silent(stage: str, done: int, total: int | None) -> None:
@@ -57,20 +57,20 @@ def listed(folder: Path, heading: str, *columns: str) -> str:
     return "list.csv"
 
 
-def labelled_pictures(folder: Path) -> None:
+def labelled_images(folder: Path) -> None:
     data = {"dir": str(folder), "cache": str(folder / "cache"), "valid_fraction": 0.3}
     files = (listed(folder, "label", *"abababab"),)
-    pictures.prepare(picture_settings.DataSettings.model_validate({**data, "train": files}))
+    images.prepare(image_settings.DataSettings.model_validate({**data, "train": files}))
 
 
-def captioned_pictures(folder: Path) -> None:
+def captioned_images(folder: Path) -> None:
     data = {"dir": str(folder), "cache": str(folder / "cache"), "train_fraction": 0.6}
     listing = listed(folder, "caption", "red cat", "a dog", "green bird", "old cat", "sun")
     settings = drawing.DataSettings.model_validate({**data, "captions": listing})
     captioned.prepare(settings, drawing.TokenizerSettings(vocab_size=50))
 
 
-KINDS = (pairs, texts, packed_text, labelled_pictures, captioned_pictures)
+KINDS = (pairs, texts, packed_text, labelled_images, captioned_images)
 KIND = pytest.mark.parametrize("prepare", KINDS, ids=lambda prepare: prepare.__name__)
 
 

@@ -92,7 +92,7 @@ def bert_run(folder: Path, **changed: Any) -> Any:
 
 
 def vit_run(folder: Path, **changed: Any) -> Any:
-    sizes = {"picture_size": 15, "channels": 3, "patch_size": 3, "d_ff": 23, "classes": 2}
+    sizes = {"image_size": 15, "channels": 3, "patch_size": 3, "d_ff": 23, "classes": 2}
     names = ("cat", "dog")
     return other_run(folder, "vit", (), **sizes, **WIDTHS, **{"class_names": names, **changed})
 

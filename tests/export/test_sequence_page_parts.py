@@ -9,16 +9,16 @@ import PIL
 import pytest
 import torch
 from live_pages import in_node, lines
-from live_sequences import classifier, masked, masked_page, picture_page, vocabulary
+from live_sequences import classifier, image_page, masked, masked_page, vocabulary
 from live_texts import HARD
 from PIL import Image
 
-from multihead.apps.export.page.sequence_reference import masked_logits, model_logits, picture_logits
+from multihead.apps.export.page.sequence_reference import image_logits, masked_logits, model_logits
 from multihead.data.images.opening import Form, fit_image
 from multihead.errors import UserError
 from multihead.inspect.maps import record_sequence
 from multihead.models.bert import BERT
-from multihead.nn.description import MaskedSpec, PictureSpec, describe
+from multihead.nn.description import ImageSpec, MaskedSpec, describe
 from multihead.nn.feed_forward import FeedForward
 from multihead.tasks.masked.mask_filler import MaskFiller
 from multihead.tasks.masked.mask_tokens import encode_masked
@@ -94,11 +94,11 @@ def test_a_text_with_masks_is_segmented_as_python_does(kind: str, tmp_path: Path
 
 @exactness
 @pytest.mark.parametrize("name", VITS)
-def test_classes_and_attention_of_a_picture_are_the_models(
+def test_classes_and_attention_of_an_image_are_the_models(
     name: str, exact: bool, tolerance: float, tmp_path: Path
 ) -> None:
     model = classifier(**VITS[name])
-    made = picture_page(model, exact=exact)
+    made = image_page(model, exact=exact)
     pixels = np.random.default_rng(3).integers(0, 256, (made.facts["channels"], 15, 15), dtype=np.uint8)
     planes = pixels.reshape(len(pixels), -1).tolist()
     (found,) = in_node(made, tmp_path, [{"kind": "classify", "planes": planes}])
@@ -111,10 +111,10 @@ def test_classes_and_attention_of_a_picture_are_the_models(
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-def test_a_picture_is_scaled_and_cropped_to_the_same_pixels_as_in_python(
+def test_an_image_is_scaled_and_cropped_to_the_same_pixels_as_in_python(
     channels: int, tmp_path: Path
 ) -> None:
-    made = picture_page(classifier(channels=channels))
+    made = image_page(classifier(channels=channels))
     chance, expected = np.random.default_rng(1), []
     requests: list[dict[str, Any]] = []
     for number, (height, width) in enumerate(
@@ -128,7 +128,7 @@ def test_a_picture_is_scaled_and_cropped_to_the_same_pixels_as_in_python(
         expected.append(fit_image(Image.fromarray(pixels), Form(15, channels)).reshape(channels, -1).tolist())
     found = in_node(made, tmp_path, requests)
     for one, ours, request in zip(found, expected, requests, strict=True):
-        # Before Pillow 13, the rows of a tall picture were scaled first.
+        # Before Pillow 13, the rows of a tall image were scaled first.
         if PIL.__version__ >= "13" or request["height"] <= request["width"]:
             assert one == ours
 
@@ -139,13 +139,13 @@ def test_the_descriptions_alone_give_the_models_scores() -> None:
     with torch.no_grad():
         torch.testing.assert_close(masked_logits(describe(bert, MaskedSpec), ids), model_logits(bert, ids))
         pixels = torch.rand(3, 15, 15)
-        torch.testing.assert_close(picture_logits(describe(vit, PictureSpec), pixels), vit(pixels[None])[0])
+        torch.testing.assert_close(image_logits(describe(vit, ImageSpec), pixels), vit(pixels[None])[0])
 
 
-@pytest.mark.parametrize("kind", ["masked", "picture"])
+@pytest.mark.parametrize("kind", ["masked", "image"])
 def test_weights_that_are_cut_short_are_not_loaded(kind: str, tmp_path: Path) -> None:
     tokenizer = vocabulary()
-    made = masked_page(masked(tokenizer), tokenizer) if kind == "masked" else picture_page(classifier())
+    made = masked_page(masked(tokenizer), tokenizer) if kind == "masked" else image_page(classifier())
     size = len(made.weights)
     cuts = [3, 61, 997, size // 2, size - 4099, size]
     found = in_node(made, tmp_path, [{"kind": "load", "cut": cut} for cut in cuts])
@@ -154,7 +154,7 @@ def test_weights_that_are_cut_short_are_not_loaded(kind: str, tmp_path: Path) ->
 
 def test_models_that_the_page_cannot_express_are_refused() -> None:
     with pytest.raises(UserError, match="the patches or their positions are not those of the paper"):
-        picture_page(classifier(stem="convolutional", picture_size=16, patch_size=4))
+        image_page(classifier(stem="convolutional", image_size=16, patch_size=4))
     tokenizer = vocabulary()
     content = json.loads(tokenizer.to_json())
     content["model"]["continuing_subword_prefix"] = "##"
@@ -175,7 +175,7 @@ def test_models_that_compute_something_else_are_refused(monkeypatch: pytest.Monk
         with pytest.raises(UserError, match="the page would compute a different model"):
             masked_page(model, tokenizer)
         with pytest.raises(UserError, match="the page would compute a different model"):
-            picture_page(classifier())
+            image_page(classifier())
     model.__class__ = Other
     with pytest.raises(UserError, match="Other inherits a description and has none of its own"):
         masked_page(model, tokenizer)

@@ -65,14 +65,14 @@ def test_a_text_classifier_warns_once(
 
 
 @pytest.mark.parametrize("other", [None, OverTheBatch])
-def test_pictures_are_compared_too(
+def test_images_are_compared_too(
     other: type[nn.Module] | None, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     files = [tmp_path / f"{number}.png" for number in range(3)]
     for number, file in enumerate(files):
         Image.new("RGB", (15, 15), (70 * number, 90, 10)).save(file)
     settings = detr.Settings(
-        picture_size=32, d_model=16, d_ff=24, num_heads=2, encoder_layers=1, decoder_layers=1, queries=3,
+        image_size=32, d_model=16, d_ff=24, num_heads=2, encoder_layers=1, decoder_layers=1, queries=3,
         stem_width=4, classes=2, class_names=("a", "b"),
     )  # fmt: skip
     torch.manual_seed(5)

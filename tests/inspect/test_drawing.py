@@ -49,7 +49,7 @@ def test_the_inspected_image_is_the_generated_one() -> None:
     image_generator, settings = small_models.image_generator(), SearchSettings(seed=5, candidates=3)
     inspection = inspect_drawing(image_generator, CAPTION, settings)
     drawn = image_generator.draw(CAPTION, 1, settings)[0]
-    np.testing.assert_array_equal(inspection.pixels_Chw.transpose(1, 2, 0), np.asarray(drawn.picture))
+    np.testing.assert_array_equal(inspection.pixels_Chw.transpose(1, 2, 0), np.asarray(drawn.image))
     assert inspection.similarity == pytest.approx(drawn.fits)
 
 
@@ -81,11 +81,11 @@ def test_layers_beyond_the_size_limit_are_omitted_and_named(monkeypatch: pytest.
     inspection = inspect_drawing(image_generator, CAPTION)
     monkeypatch.setattr(drawing_page, "MAX_BYTES", 2 * 3 * N * 6 * 4 // 3 + 1)
     content = explore_drawing(inspection, PageOptions(choice=AlignmentHead(layer=3))).content
-    assert [layer["layer"] for layer in content["picture"]["layers"]] == [1, 2]
+    assert [layer["layer"] for layer in content["image"]["layers"]] == [1, 2]
     assert ["attention to the caption in layers {} to {}", 3, 3] in content["omitted"]
     assert content["start"]["layer"] == 2
     full = explore_drawing(inspection, PageOptions(full=True)).content
-    assert len(full["picture"]["layers"]) == 3
+    assert len(full["image"]["layers"]) == 3
 
 
 def test_a_caption_with_unknown_words_is_refused() -> None:

@@ -11,35 +11,35 @@ from PIL import Image
 from multihead.errors import UserError
 from multihead.inspect.page import make_page
 from multihead.recipe import model_kinds
-from multihead.tasks.pictures.attention import inspect_image
-from multihead.tasks.pictures.page import explore_image
-from multihead.tasks.pictures.picture_classifier import PictureClassifier
+from multihead.tasks.images.attention import inspect_image
+from multihead.tasks.images.image_classifier import ImageClassifier
+from multihead.tasks.images.page import explore_image
 
-SIZES: dict[str, Any] = {"picture_size": 15, "channels": 3, "classes": 2, "class_names": ["cat", "dog"]}
+SIZES: dict[str, Any] = {"image_size": 15, "channels": 3, "classes": 2, "class_names": ["cat", "dog"]}
 WIDTHS: dict[str, Any] = {"d_model": 12, "d_ff": 23, "num_layers": 2, "num_heads": 3}
 
 
 @pytest.fixture
-def picture(tmp_path: Path) -> Path:
+def image(tmp_path: Path) -> Path:
     pixels = np.random.default_rng(3).integers(0, 255, (15, 15, 3), dtype=np.uint8)
     Image.fromarray(pixels).save(tmp_path / "a.png")
     return tmp_path / "a.png"
 
 
-def classifier(kind: str, **given: object) -> PictureClassifier:
+def classifier(kind: str, **given: object) -> ImageClassifier:
     torch.manual_seed(11)
     module = model_kinds.load(kind)
-    return PictureClassifier(
+    return ImageClassifier(
         module.Model(module.Settings.model_validate({**SIZES, **given})), device=torch.device("cpu")
     )
 
 
-def test_the_maps_of_a_pooled_sequence_are_weighted_as_it_is(picture: Path) -> None:
+def test_the_maps_of_a_pooled_sequence_are_weighted_as_it_is(image: Path) -> None:
     made = classifier("cct", **WIDTHS, tokenizer_width=5)
     torch.nn.init.normal_(made.model.pool.g.weight)  # type: ignore[union-attr, arg-type]
     seen: list[torch.Tensor] = []
     made.model.encoder.register_forward_hook(lambda *given: seen.append(given[2]))  # type: ignore[union-attr]
-    inspection = inspect_image(made, picture)
+    inspection = inspect_image(made, image)
     assert inspection.readout == "the pooled sequence"
     assert inspection.grid == (4, 4)
     shares = made.model.pool.shares(seen[0])[0]  # type: ignore[union-attr, operator]
@@ -49,9 +49,9 @@ def test_the_maps_of_a_pooled_sequence_are_weighted_as_it_is(picture: Path) -> N
 
 
 @pytest.mark.parametrize(("pooling", "before"), [("class", 3), ("mean", 2)])
-def test_registers_are_labelled_and_left_out_of_the_maps(picture: Path, pooling: str, before: int) -> None:
+def test_registers_are_labelled_and_left_out_of_the_maps(image: Path, pooling: str, before: int) -> None:
     made = classifier("vit_registers", **WIDTHS, patch_size=3, registers=2, pooling=pooling)
-    inspection = inspect_image(made, picture)
+    inspection = inspect_image(made, image)
     pieces = [token.text for token in inspection.tokens.pieces]
     assert pieces[before - 2 : before + 1] == ["[register 1]", "[register 2]", "1,1"]
     assert len(pieces) == before + 25
@@ -59,6 +59,6 @@ def test_registers_are_labelled_and_left_out_of_the_maps(picture: Path, pooling:
     assert "[register 1]" in make_page(explore_image(inspection, made.model)).html
 
 
-def test_a_network_without_attention_is_refused_with_a_remedy(picture: Path) -> None:
+def test_a_network_without_attention_is_refused_with_a_remedy(image: Path) -> None:
     with pytest.raises(UserError, match=r"ConvNet has no attention.*multihead classify"):
-        inspect_image(classifier("convnet"), picture)
+        inspect_image(classifier("convnet"), image)

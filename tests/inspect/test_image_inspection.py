@@ -12,20 +12,20 @@ from small_models import image_classifier
 from multihead.errors import UserError
 from multihead.inspect.maps import AlignmentHead
 from multihead.inspect.page import PageOptions, make_page
-from multihead.tasks.pictures.attention import inspect_image
-from multihead.tasks.pictures.page import explore_image, patch_distances
+from multihead.tasks.images.attention import inspect_image
+from multihead.tasks.images.page import explore_image, patch_distances
 
 
 @pytest.fixture
-def picture(tmp_path: Path) -> Path:
+def image(tmp_path: Path) -> Path:
     pixels = np.random.default_rng(3).integers(0, 255, (15, 15, 3), dtype=np.uint8)
     Image.fromarray(pixels).save(tmp_path / "a.png")
     return tmp_path / "a.png"
 
 
 @pytest.mark.parametrize("pooling", ["class", "mean"])
-def test_maps_are_the_attention_of_the_classifiers_input(picture: Path, pooling: str) -> None:
-    inspection = inspect_image(image_classifier(pooling), picture)
+def test_maps_are_the_attention_of_the_classifiers_input(image: Path, pooling: str) -> None:
+    inspection = inspect_image(image_classifier(pooling), image)
     for record, heads in zip(inspection.records, inspection.maps(), strict=True):
         for weights, found in zip(record.sentence(0).tolist(), heads, strict=True):
             if pooling == "class":
@@ -36,8 +36,8 @@ def test_maps_are_the_attention_of_the_classifiers_input(picture: Path, pooling:
 
 
 @pytest.mark.parametrize("pooling", ["class", "mean"])
-def test_the_rollout_of_the_classifiers_input_agrees_with_a_plain_loop(picture: Path, pooling: str) -> None:
-    inspection = inspect_image(image_classifier(pooling), picture)
+def test_the_rollout_of_the_classifiers_input_agrees_with_a_plain_loop(image: Path, pooling: str) -> None:
+    inspection = inspect_image(image_classifier(pooling), image)
     N = len(inspection.tokens.pieces)
     have = [[float(i == j) for j in range(N)] for i in range(N)]
     for record in inspection.records:
@@ -48,10 +48,10 @@ def test_the_rollout_of_the_classifiers_input_agrees_with_a_plain_loop(picture: 
     np.testing.assert_allclose(inspection.rollout()[-1], expected, atol=1e-6)
 
 
-def test_predictions_are_those_of_the_classifier(picture: Path) -> None:
+def test_predictions_are_those_of_the_classifier(image: Path) -> None:
     classifier = image_classifier()
-    [guess] = classifier.classify([picture])
-    assert inspect_image(classifier, picture).predictions.probabilities == pytest.approx(guess.probabilities)
+    [guess] = classifier.classify([image])
+    assert inspect_image(classifier, image).predictions.probabilities == pytest.approx(guess.probabilities)
 
 
 def test_patch_distances_are_euclidean() -> None:
@@ -61,23 +61,23 @@ def test_patch_distances_are_euclidean() -> None:
     assert distances_NN[1, 6] == pytest.approx(5**0.5)  # one row down, two columns across
 
 
-def test_the_page_contains_the_image_and_every_map(picture: Path) -> None:
+def test_the_page_contains_the_image_and_every_map(image: Path) -> None:
     classifier = image_classifier()
-    inspection = inspect_image(classifier, picture)
+    inspection = inspect_image(classifier, image)
     explored = explore_image(
         inspection, classifier.model, PageOptions(name="<script>run", choice=AlignmentHead(2, 1))
     )
     content = explored.content
     assert content["start"]["overlay"] == "head"
-    assert content["picture"]["rows"] == content["picture"]["columns"] == 5
-    for packed, heads in zip(content["picture"]["maps"], inspection.maps(), strict=True):
+    assert content["image"]["rows"] == content["image"]["columns"] == 5
+    for packed, heads in zip(content["image"]["maps"], inspection.maps(), strict=True):
         held = np.frombuffer(base64.b64decode(packed), "<f4").reshape(3, 25)
         np.testing.assert_array_equal(held, heads)
     assert json.loads(json.dumps(explored.listed))["grid"] == [5, 5]
     page = make_page(explored).html
     assert "<script>run" not in page
     assert "<b>cat" not in page
-    near = content["picture"]["near"]
+    near = content["image"]["near"]
     table_Pd = classifier.model.get_parameter("positions.weight").detach().numpy()
     unit_Pd = table_Pd / np.linalg.norm(table_Pd, axis=1, keepdims=True)
     cosines = np.frombuffer(base64.b64decode(near["data"]), np.int8).reshape(25, 25) * near["unit"]

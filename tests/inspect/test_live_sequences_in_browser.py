@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 from browser import open_browser
-from live_sequences import NAMES, classifier, masked, masked_page, picture_page, vocabulary
+from live_sequences import NAMES, classifier, image_page, masked, masked_page, vocabulary
 from PIL import Image
 
 from multihead.apps.export.page import PageParts
 from multihead.inspect.live import PageBlocks, assemble
+from multihead.tasks.images.image_classifier import ImageClassifier
 from multihead.tasks.masked.mask_filler import MaskFiller
-from multihead.tasks.pictures.picture_classifier import PictureClassifier
 
 
 @pytest.fixture(scope="module")
@@ -91,20 +91,18 @@ def test_a_text_is_filled_while_one_types_and_a_choice_is_put_in(browser: Any, t
 
 def png(folder: Path, height: int = 37, width: int = 52) -> Path:
     pixels = np.random.default_rng(3).integers(0, 256, (height, width, 3), dtype=np.uint8)
-    Image.fromarray(pixels).save(folder / "picture.png")
-    return folder / "picture.png"
+    Image.fromarray(pixels).save(folder / "image.png")
+    return folder / "image.png"
 
 
-def test_a_picture_is_classified_and_every_head_follows_the_chosen_patch(
-    browser: Any, tmp_path: Path
-) -> None:
+def test_an_image_is_classified_and_every_head_follows_the_chosen_patch(browser: Any, tmp_path: Path) -> None:
     model = classifier()
-    opened = Opened(browser, picture_page(model), tmp_path)
+    opened = Opened(browser, image_page(model), tmp_path)
     page = opened.page
     page.wait_for_selector(".invite")
     file = png(tmp_path)
     opened.after("classified", lambda: page.set_input_files("#file", file))
-    expected = PictureClassifier(model, device=torch.device("cpu"), precision="fp32")
+    expected = ImageClassifier(model, device=torch.device("cpu"), precision="fp32")
     (found,) = expected.classify([file])
     assert page.locator("#output .what").all_inner_texts() == list(found.probabilities)
     assert set(NAMES) == set(found.probabilities)
@@ -122,7 +120,7 @@ def test_a_picture_is_classified_and_every_head_follows_the_chosen_patch(
     assert page.evaluate("document.querySelector('.large canvas').toDataURL()") != before
     page.keyboard.press("Escape")
     assert "class token" in page.inner_text(".map-title")
-    (tmp_path / "text.png").write_text("no picture")
+    (tmp_path / "text.png").write_text("no image")
     page.set_input_files("#file", tmp_path / "text.png")
     page.wait_for_selector(".refused")
     page.wait_for_selector("#checked.good")
@@ -132,9 +130,9 @@ def test_a_picture_is_classified_and_every_head_follows_the_chosen_patch(
     opened.close()
 
 
-def test_a_dropped_picture_and_one_that_the_page_brings_are_read(browser: Any, tmp_path: Path) -> None:
+def test_a_dropped_image_and_one_that_the_page_brings_are_read(browser: Any, tmp_path: Path) -> None:
     content = base64.b64encode(png(tmp_path, 15, 15).read_bytes()).decode()
-    opened = Opened(browser, picture_page(classifier(pooling="mean"), exact=False), tmp_path, picture=content)
+    opened = Opened(browser, image_page(classifier(pooling="mean"), exact=False), tmp_path, image=content)
     page = opened.page
     page.wait_for_selector("html[data-classified]", state="attached")
     first = page.inner_text("#output")

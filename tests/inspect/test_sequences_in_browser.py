@@ -20,10 +20,10 @@ from multihead.inspect.page.kinds import BIDIRECTIONAL, CAUSAL
 from multihead.inspect.text_inspection import TextInspection
 from multihead.tasks.drawing.attention import inspect_drawing
 from multihead.tasks.drawing.page import explore_drawing
+from multihead.tasks.images.attention import ImageInspection, inspect_image
+from multihead.tasks.images.page import explore_image
 from multihead.tasks.language.attention import inspect_text
 from multihead.tasks.masked.attention import inspect_masked_text
-from multihead.tasks.pictures.attention import ImageInspection, inspect_image
-from multihead.tasks.pictures.page import explore_image
 
 Opened = Callable[[SequenceExploration], PageInBrowser]
 
@@ -123,7 +123,7 @@ def test_overlays_equal_pythons(show: Opened, tmp_path: Path) -> None:
     shown = show(explored)
     tabs = ["Model", "Overlay", "All patches", "Predictions", "Embeddings", "Step by step"]
     assert titles(shown) == tabs
-    shown.tab("picture")
+    shown.tab("image")
     exported = json.loads(shown.export("overlay", "JSON"))
     np.testing.assert_allclose(exported["values"], inspection.rollout()[-1], rtol=1e-6)
     shown.choose("Up to layer", "1")
@@ -142,7 +142,7 @@ def test_a_patch_is_chosen_by_keyboard_to_show_its_attention(show: Opened, tmp_p
     inspection, explored = an_image_page(tmp_path)
     shown = show(explored)
     shown.page.focus('[data-figure="overlay"] svg')
-    for key in ("ArrowRight", "ArrowRight", "ArrowDown"):  # the first one enters the picture
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown"):  # the first one enters the image
         shown.page.keyboard.press(key)
     tip = shown.page.inner_text("#tip")
     assert tip.startswith("row 2, column 2")
@@ -179,7 +179,7 @@ def test_caption_overlays_equal_pythons(show: Opened) -> None:
     inspection = inspect_drawing(image_generator, "a large green circle")
     shown = show(explore_drawing(inspection, PageOptions(choice=AlignmentHead(layer=2))))
     assert titles(shown) == ["Model", "Overlay", "All positions", "Step by step"]
-    shown.tab("picture")
+    shown.tab("image")
     shown.choose("Head", "2")
     exported = json.loads(shown.export("top-word", "JSON"))
     to_words = inspection.word_weights()[1][1]
@@ -206,7 +206,7 @@ def test_hostile_texts_are_displayed_and_never_executed(show: Opened, tmp_path: 
     inspection = inspect_drawing(image_generator, "<b> large </b>")
     pages = [readable, an_image_page(tmp_path)[1], explore_drawing(inspection)]
     pages[1].content["predictions"][0]["answers"][0]["text"] = HOSTILE[0]
-    pages[2].content["picture"]["words"][1]["text"] = HOSTILE[2]
+    pages[2].content["image"]["words"][1]["text"] = HOSTILE[2]
     for explored in pages:
         shown = show(explored)
         titles(shown)

@@ -19,7 +19,7 @@ def settings(**changes: object) -> Settings:
     given = {
         "vocab_size": V,
         "text_length": TEXT,
-        "picture_size": SIZE,
+        "image_size": SIZE,
         "dvae_steps": 3,
         "codes": CODES,
         "d_code": 6,
@@ -42,7 +42,7 @@ def batch() -> CaptionBatch:
 
 
 def test_the_discrete_vae_learns_to_reconstruct() -> None:
-    """Pictures of four flat squares in four shades, for which four codes suffice."""
+    """Images of four flat squares in four shades, for which four codes suffice."""
     shades = torch.tensor([[0.1, 0.1, 0.9], [0.9, 0.5, 0.1], [0.2, 0.8, 0.3], [1.0, 1.0, 1.0]])
     squares = shades[torch.randint(0, 4, (32, 3, 3))].permute(0, 3, 1, 2)
     pixels = squares.repeat_interleave(4, dim=2).repeat_interleave(4, dim=3)
@@ -89,11 +89,11 @@ def test_each_stage_trains_only_its_own_parts() -> None:
         assert moved == learns
 
 
-def test_text_and_picture_are_weighted_one_to_seven() -> None:
+def test_text_and_image_are_weighted_one_to_seven() -> None:
     model = DALLE(settings(caption_dropout=0.0)).eval()
     terms = model.loss(batch(), 4)
     assert terms["loss"].weight / terms["text"].weight == pytest.approx(7)
-    assert (terms["text"].per, terms["loss"].per) == ("text_tokens", "pictures")
+    assert (terms["text"].per, terms["loss"].per) == ("text_tokens", "images")
 
 
 def test_the_text_loss_counts_real_tokens_only() -> None:
@@ -160,7 +160,7 @@ def test_layouts_follow_the_paper() -> None:
     ]
 
 
-def test_the_ranker_learns_which_picture_goes_with_which_text() -> None:
+def test_the_ranker_learns_which_image_goes_with_which_text() -> None:
     model = DALLE(settings())
     found = batch()
     optimizer = torch.optim.Adam(model.ranker.parameters(), lr=1e-2)
@@ -176,7 +176,7 @@ def test_the_ranker_learns_which_picture_goes_with_which_text() -> None:
     ("changes", "fact"),
     [
         ({"num_heads": 3}, "d_model 14 is not a multiple of num_heads 3"),
-        ({"picture_size": 10}, "picture_size 10 cannot be halved 2 times"),
+        ({"image_size": 10}, "image_size 10 cannot be halved 2 times"),
         ({"kernel": 4}, "kernel 4 is even"),
     ],
 )

@@ -16,7 +16,7 @@ from multihead.tasks.detection.objects import GeneratedScenes, SceneBatches
 from multihead.tasks.detection.scenes import SceneMaker, ShapeStencils
 
 SIZES: dict[str, Any] = {
-    "picture_size": 32,
+    "image_size": 32,
     "classes": 3,
     "stem_width": 4,
     "d_model": 24,
@@ -58,7 +58,7 @@ def test_every_decoder_layer_predicts_a_set(anchors: bool, norm: str) -> None:
     assert (classes < 3).all()
 
 
-def test_pictures_are_independent_of_each_other() -> None:
+def test_images_are_independent_of_each_other() -> None:
     model, pixels = detector(anchors=True), torch.rand(3, 3, 32, 32)
     together, alone = model(pixels)[1], model(pixels[1:2])[1]
     torch.testing.assert_close(together[:, 1:2], alone, rtol=1e-4, atol=1e-5)
@@ -75,7 +75,7 @@ def test_the_order_of_the_queries_orders_the_outputs() -> None:
         torch.testing.assert_close(one[:, :, order], other, rtol=1e-4, atol=1e-5)
 
 
-def test_a_larger_picture_has_a_larger_feature_map() -> None:
+def test_a_larger_image_has_a_larger_feature_map() -> None:
     memory, grid = detector().encode(torch.rand(B, 3, 48, 32))
     assert memory.shape == (B, 24, 24)
     assert grid.shape == (24, 2)
@@ -130,14 +130,14 @@ def test_the_best_guesses_become_the_queries() -> None:
     assert guesses is not None
     assert guesses.logits_BPK.shape == (B, 16, 4)
     scores = guesses.logits_BPK.softmax(-1)[..., :3].amax(-1)
-    for picture in range(B):
-        best = scores[picture].argsort(descending=True)[:5]
-        boxes = start.references_BQ4[picture].sigmoid()
-        torch.testing.assert_close(boxes, guesses.boxes_BP4[picture, best], rtol=1e-4, atol=1e-5)
-        assert torch.equal(start.contents_BQd[picture], memory[picture, best])
+    for image in range(B):
+        best = scores[image].argsort(descending=True)[:5]
+        boxes = start.references_BQ4[image].sigmoid()
+        torch.testing.assert_close(boxes, guesses.boxes_BP4[image, best], rtol=1e-4, atol=1e-5)
+        assert torch.equal(start.contents_BQd[image], memory[image, best])
 
 
-def test_a_picture_of_fewer_places_than_queries_has_fewer_queries() -> None:
+def test_an_image_of_fewer_places_than_queries_has_fewer_queries() -> None:
     model = detector(anchors=True, proposals=True)
     _, scores, _ = model.eval().detect(torch.rand(B, 3, 8, 16))
     assert scores.shape == (B, 2)
@@ -188,7 +188,7 @@ def test_a_small_model_learns_a_few_scenes_by_heart(kind: str) -> None:
     given = SceneBatches(scenes).batch(np.arange(4), 0)
     torch.manual_seed(1)
     if kind == "convolutional":
-        small = {"picture_size": 32, "classes": 3, "stem_width": 8, "width": 16, "blocks": 1}
+        small = {"image_size": 32, "classes": 3, "stem_width": 8, "width": 16, "blocks": 1}
         model: Any = conv_detector.Model(conv_detector.Settings.model_validate(small))
     else:
         more = {"anchors": kind != "learned", "norm": "pre", "stem_width": 8}
@@ -207,7 +207,7 @@ def test_a_small_model_learns_a_few_scenes_by_heart(kind: str) -> None:
 
 
 def conv() -> conv_detector.ConvDetector:
-    small = {"picture_size": 32, "classes": 3, "stem_width": 4, "width": 8, "blocks": 1}
+    small = {"image_size": 32, "classes": 3, "stem_width": 4, "width": 8, "blocks": 1}
     torch.manual_seed(3)
     return conv_detector.Model(conv_detector.Settings.model_validate(small)).eval()
 
@@ -219,11 +219,11 @@ def test_a_centre_on_the_heat_map_becomes_its_box() -> None:
     logits = torch.logit(heat.clamp(0.01, 0.99))
     sides = torch.zeros(B, 4, 8, 8)
     box = edges(given.boxes_BM4) * 8
-    for picture, place in ((0, 0), (0, 1), (1, 0)):
-        x, y = ((box[picture, place, :2] + box[picture, place, 2:]) / 2).long().tolist()
-        left, top, right, bottom = box[picture, place].tolist()
+    for image, place in ((0, 0), (0, 1), (1, 0)):
+        x, y = ((box[image, place, :2] + box[image, place, 2:]) / 2).long().tolist()
+        left, top, right, bottom = box[image, place].tolist()
         middle = torch.tensor([x + 0.5 - left, y + 0.5 - top, right - x - 0.5, bottom - y - 0.5])
-        sides[picture, :, y, x] = middle
+        sides[image, :, y, x] = middle
     model.forward = lambda _: (logits, sides)  # type: ignore[method-assign, assignment]
     found, scores, classes = model.detect(given.pixels_BChw)
     assert (scores > 0.9).sum() == 3
@@ -245,7 +245,7 @@ def test_padding_adds_nothing_to_the_convolutional_loss() -> None:
         torch.testing.assert_close(model.loss(wider, 0)[name].sum, term.sum)
 
 
-def test_pictures_without_objects_have_a_finite_loss() -> None:
+def test_images_without_objects_have_a_finite_loss() -> None:
     empty = SceneBatch(torch.rand(B, 3, 32, 32), torch.zeros(B, 1, 4), torch.full((B, 1), -1), 0)
     for model in (detector(), conv()):
         for term in model.loss(empty, 0).values():

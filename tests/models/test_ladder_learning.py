@@ -82,7 +82,7 @@ def test_unseen_strings_come_out_backwards(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["additive", "dot", "general", "concat", "fed"])
-def test_the_alignment_picture_is_the_other_diagonal(name: str) -> None:
+def test_the_alignment_is_the_other_diagonal(name: str) -> None:
     """Each word attends to its copy in the source, from the last to the first."""
     sources = [string for string in strings()[-UNSEEN:] if len(string) == LONGEST][:31]
     (one,) = record(learned(name), backwards(sources))

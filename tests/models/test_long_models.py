@@ -175,7 +175,7 @@ def test_a_layerwise_linformer_has_one_projection() -> None:
 @pytest.mark.parametrize("attention", ENCODERS)
 def test_a_vision_transformer_has_every_kind_of_attention(attention: str) -> None:
     given = {
-        "picture_size": 10,
+        "image_size": 10,
         "channels": 1,
         "classes": 3,
         "patch_size": 2,

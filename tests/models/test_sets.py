@@ -9,7 +9,7 @@ from multihead.batch import SetBatch
 from multihead.models import deep_sets, set_encoder
 
 B, N = 2, 7
-SIZES: dict[str, Any] = {"picture_size": 13, "stem_width": 4, "d_model": 12, "d_ff": 17, "num_heads": 3}
+SIZES: dict[str, Any] = {"image_size": 13, "stem_width": 4, "d_model": 12, "d_ff": 17, "num_heads": 3}
 
 
 @pytest.fixture(params=[set_encoder, deep_sets], ids=["attention", "mean"])
@@ -27,7 +27,7 @@ def test_reordering_the_set_reorders_the_outputs(model: Any) -> None:
     torch.testing.assert_close(model(pixels[:, order]), logits[:, order], rtol=1e-4, atol=1e-5)
 
 
-def test_every_picture_depends_on_the_others_of_its_set_alone(model: Any) -> None:
+def test_every_image_depends_on_the_others_of_its_set_alone(model: Any) -> None:
     pixels = torch.rand(B, N, 1, 13, 13)
     logits = model(pixels)
     changed = pixels.clone()

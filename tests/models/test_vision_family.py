@@ -7,12 +7,12 @@ import torch
 from pydantic import ValidationError
 
 from multihead import recipe as recipes
-from multihead.batch import PictureBatch
+from multihead.batch import ImageBatch
 from multihead.recipe import model_kinds
 
 B, SIZE, CLASSES = 5, 12, 7
 ENCODER: dict[str, Any] = {"d_model": 24, "d_ff": 17, "num_layers": 2, "num_heads": 3}
-SIZES: dict[str, Any] = {"picture_size": SIZE, "channels": 1, "classes": CLASSES}
+SIZES: dict[str, Any] = {"image_size": SIZE, "channels": 1, "classes": CLASSES}
 FAMILY: dict[str, tuple[str, dict[str, Any]]] = {
     "cct": ("cct", {**ENCODER, "tokenizer_width": 5}),
     "cct-sinusoidal": ("cct", {**ENCODER, "positions": "sinusoidal", "batch_norm": True, "kernel": 5}),
@@ -39,10 +39,10 @@ def made(name: str, **changed: object) -> Any:
 
 
 @EVERY
-def test_every_weight_learns_from_pictures(name: str) -> None:
+def test_every_weight_learns_from_images(name: str) -> None:
     model = made(name).train()
     pixels, labels = torch.rand(B, 1, SIZE, SIZE), torch.arange(B) % CLASSES
-    batch = PictureBatch(pixels, labels[:, None].expand(B, 2), torch.tensor([[1.0, 0.0]]).expand(B, 2))
+    batch = ImageBatch(pixels, labels[:, None].expand(B, 2), torch.tensor([[1.0, 0.0]]).expand(B, 2))
     loss = model.loss(batch, 1)["loss"].sum
     loss.backward()
     # The keys' bias and the pool's bias shift all scores equally, and softmax is invariant to it.
@@ -52,12 +52,12 @@ def test_every_weight_learns_from_pictures(name: str) -> None:
 
 
 @EVERY
-def test_a_picture_of_another_shape_is_accepted(name: str) -> None:
+def test_an_image_of_another_shape_is_accepted(name: str) -> None:
     assert made(name).eval()(torch.rand(B, 1, 2 * SIZE, SIZE)).shape == (B, CLASSES)
 
 
 @EVERY
-def test_a_picture_does_not_depend_on_its_batch(name: str) -> None:
+def test_an_image_does_not_depend_on_its_batch(name: str) -> None:
     model, pixels = made(name).eval(), torch.rand(B, 1, SIZE, SIZE)
     torch.testing.assert_close(model(pixels)[2:3], model(pixels[2:3]))
 
@@ -86,7 +86,7 @@ def test_the_recipe_for_fashion_mnist_has_at_most_a_million_parameters() -> None
     for name in ("cct-fashion", "convnet-fashion"):
         recipe = recipes.load(name)
         module = model_kinds.load(str(recipe.values()["model.kind"]))
-        sizes = {"picture_size": 28, "channels": 1, "classes": 10}
+        sizes = {"image_size": 28, "channels": 1, "classes": 10}
         model = module.Model(recipe.model.model_copy(update=sizes))
         assert sum(parameter.numel() for parameter in model.parameters()) <= 1_000_000
 
@@ -97,8 +97,8 @@ def test_the_recipe_for_fashion_mnist_has_at_most_a_million_parameters() -> None
         ("cct", {"kernel": 4}, "kernel 4 is even"),
         ("cct", {"num_heads": 7}, "d_model 24 is not a multiple of num_heads 7"),
         ("simple_vit", {"d_model": 18, "patch_size": 3}, "a d_model of 8, 12, 16, ..., not 18"),
-        ("simple_vit", {"patch_size": 5}, "picture_size 12 is not a multiple of patch_size 5"),
-        ("vit_small_data", {"patch_size": 5}, "picture_size 12 is not a multiple of patch_size 5"),
+        ("simple_vit", {"patch_size": 5}, "image_size 12 is not a multiple of patch_size 5"),
+        ("vit_small_data", {"patch_size": 5}, "image_size 12 is not a multiple of patch_size 5"),
     ],
 )
 def test_contradicting_settings_are_refused(kind: str, changes: dict[str, object], fact: str) -> None:

@@ -1,4 +1,4 @@
-"""The vision transformer: sizes, shapes, pictures of other sizes, and its loss."""
+"""The vision transformer: sizes, shapes, images of other sizes, and its loss."""
 
 import pytest
 import torch
@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from torch.testing import assert_close
 
 from multihead import recipe as recipes
-from multihead.batch import PictureBatch
+from multihead.batch import ImageBatch
 from multihead.models.vit import Settings, VisionTransformer
 
 B, C, PATCH, GRID, D, H, LAYERS, CLASSES = 3, 3, 5, 2, 14, 7, 2, 11
@@ -14,7 +14,7 @@ B, C, PATCH, GRID, D, H, LAYERS, CLASSES = 3, 3, 5, 2, 14, 7, 2, 11
 
 def settings(**changes: object) -> Settings:
     given = {
-        "picture_size": GRID * PATCH,
+        "image_size": GRID * PATCH,
         "channels": C,
         "classes": CLASSES,
         "patch_size": PATCH,
@@ -43,9 +43,9 @@ def test_recipes_have_the_papers_number_of_parameters_to_two_percent(name: str, 
 
 @pytest.mark.parametrize("pooling", ["class", "mean"])
 @pytest.mark.parametrize("stem", ["linear", "convolutional"])
-def test_pictures_become_logits_and_every_weight_learns(pooling: str, stem: str) -> None:
+def test_images_become_logits_and_every_weight_learns(pooling: str, stem: str) -> None:
     size = 4 if stem == "convolutional" else PATCH
-    s = settings(pooling=pooling, stem=stem, stem_width=3, patch_size=size, picture_size=GRID * size)
+    s = settings(pooling=pooling, stem=stem, stem_width=3, patch_size=size, image_size=GRID * size)
     model = with_a_classifier(VisionTransformer(s)).train()
     logits = model(torch.rand(B, C, GRID * size, GRID * size))
     assert logits.shape == (B, CLASSES)
@@ -55,7 +55,7 @@ def test_pictures_become_logits_and_every_weight_learns(pooling: str, stem: str)
     assert [name for name in still if "w_k.bias" not in name] == []
 
 
-def test_a_picture_of_another_size_and_shape_is_accepted() -> None:
+def test_an_image_of_another_size_and_shape_is_accepted() -> None:
     model = with_a_classifier(VisionTransformer(settings()))
     assert model(torch.rand(B, C, 3 * PATCH, 5 * PATCH)).shape == (B, CLASSES)
 
@@ -72,7 +72,7 @@ def test_the_loss_of_a_mixture_is_the_mixture_of_the_losses() -> None:
 
     def loss(first: float) -> torch.Tensor:
         shares = torch.tensor([first, 1 - first]).expand(B, 2)
-        batch = PictureBatch(pixels, torch.stack([one, other], dim=1), shares)
+        batch = ImageBatch(pixels, torch.stack([one, other], dim=1), shares)
         return model.loss(batch, 1)["loss"].sum
 
     expected = torch.nn.functional.cross_entropy(model(pixels), one, label_smoothing=0.1, reduction="sum")
@@ -84,7 +84,7 @@ def test_accuracy_counts_the_label_of_the_larger_share() -> None:
     model = with_a_classifier(VisionTransformer(settings()))
     pixels = torch.rand(B, C, GRID * PATCH, GRID * PATCH)
     guess = model(pixels).argmax(dim=1)
-    batch = PictureBatch(
+    batch = ImageBatch(
         pixels, torch.stack([(guess + 1) % CLASSES, guess], dim=1), torch.tensor([[0.4, 0.6]]).expand(B, 2)
     )
     assert model.loss(batch, 1)["accuracy"].sum.item() == B
@@ -94,7 +94,7 @@ def test_accuracy_counts_the_label_of_the_larger_share() -> None:
     ("changes", "fact"),
     [
         ({"num_heads": 5}, "d_model 14 is not a multiple of num_heads 5"),
-        ({"picture_size": 13}, "picture_size 13 is not a multiple of patch_size 5"),
+        ({"image_size": 13}, "image_size 13 is not a multiple of patch_size 5"),
         ({"stem": "convolutional"}, "needs a patch_size that is a power of 2, not 5"),
     ],
 )

@@ -41,7 +41,7 @@ def ours(model: Any) -> VisionTransformer:
     """Our model with their weights."""
     vit = VisionTransformer(
         Settings(
-            picture_size=GRID * PATCH,
+            image_size=GRID * PATCH,
             channels=C,
             classes=CLASSES,
             patch_size=PATCH,
@@ -101,7 +101,7 @@ def test_logits_are_hugging_faces() -> None:
 
 
 @pytest.mark.parametrize("grid", [2, 5])
-def test_logits_of_pictures_of_another_size_are_hugging_faces(grid: int) -> None:
+def test_logits_of_images_of_another_size_are_hugging_faces(grid: int) -> None:
     model = theirs()
     pixels = torch.rand(B, C, grid * PATCH, grid * PATCH)
     with torch.no_grad():

@@ -21,7 +21,7 @@ def test_the_objective_is_the_weighted_sum_of_means() -> None:
 
 def test_a_term_of_weight_zero_is_a_metric_and_may_be_anything() -> None:
     x = torch.tensor(3.0, requires_grad=True)
-    loss = {"loss": LossTerm(1.0, x, per="tokens"), "metric": LossTerm(0.0, x * torch.nan, per="pictures")}
+    loss = {"loss": LossTerm(1.0, x, per="tokens"), "metric": LossTerm(0.0, x * torch.nan, per="images")}
     found = objective(loss, {"tokens": 2})
     found.backward()  # type: ignore[no-untyped-call]
     assert_close(found.detach(), torch.tensor(1.5))

@@ -1,4 +1,4 @@
-"""Patch embeddings of pictures."""
+"""Patch embeddings of images."""
 
 import pytest
 import torch
@@ -15,7 +15,7 @@ def pixels() -> torch.Tensor:
     return torch.rand(B, C, ROWS * SIZE, COLUMNS * SIZE)
 
 
-def test_patches_hold_every_pixel_of_the_picture_once() -> None:
+def test_patches_hold_every_pixel_of_the_image_once() -> None:
     x = pixels()
     patches = patches_of(x, SIZE)
     assert patches.shape == (B, ROWS * COLUMNS, C * SIZE * SIZE)
@@ -28,7 +28,7 @@ def test_patches_are_cut_row_by_row_with_channels_first() -> None:
     assert torch.equal(patch, x[1, :, 2 * SIZE : 3 * SIZE, 4 * SIZE : 5 * SIZE].flatten())
 
 
-def test_a_picture_not_divisible_into_patches_is_refused() -> None:
+def test_an_image_not_divisible_into_patches_is_refused() -> None:
     with pytest.raises(ValueError, match="36 x 55 cannot be cut into patches of 5 x 5"):
         patches_of(torch.zeros(B, C, 36, 55), SIZE)
 

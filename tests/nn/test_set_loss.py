@@ -1,4 +1,4 @@
-"""The set loss of DETR: matching against brute force, invariance, pictures without objects, gradients."""
+"""The set loss of DETR: matching against brute force, invariance, images without objects, gradients."""
 
 from itertools import permutations
 
@@ -22,7 +22,7 @@ def made_up() -> tuple[Tensor, Tensor, Tensor, Tensor]:
     boxes = torch.rand(B, M, 4, dtype=torch.float64) * 0.4 + 0.3
     classes = torch.randint(0, K, (B, M))
     classes[0, 2:] = -1
-    classes[1] = -1  # a picture without objects
+    classes[1] = -1  # an image without objects
     return logits, predicted, boxes, classes
 
 
@@ -63,16 +63,16 @@ def test_the_loss_is_that_of_the_definition(iou_targets: bool) -> None:
     found = set_loss(logits, predicted, boxes, classes, costs=COSTS, no_object=0.1, iou_targets=iou_targets)
     expected = torch.zeros(3, dtype=torch.float64)
     for layer in range(L):
-        for picture in range(B):
-            objects = (classes[picture] >= 0).nonzero()[:, 0].tolist()
-            log_p = logits[layer, picture].log_softmax(-1)
+        for image in range(B):
+            objects = (classes[image] >= 0).nonzero()[:, 0].tolist()
+            log_p = logits[layer, image].log_softmax(-1)
             best: tuple[float, tuple[int, ...]] = (float("inf"), ())
             for way in permutations(range(Q), len(objects)):
                 cost = 0.0
                 for q, m in zip(way, objects, strict=True):
-                    own, true = predicted[layer, picture, q], boxes[picture, m]
+                    own, true = predicted[layer, image, q], boxes[image, m]
                     _, giou = overlaps(edges(own), edges(true))
-                    p = log_p[q, classes[picture, m]].exp()
+                    p = log_p[q, classes[image, m]].exp()
                     cost += (-p + 5 * (own - true).abs().sum() - 2 * giou).item()
                 best = min(best, (cost, way))
             matched = dict(zip(best[1], objects, strict=True))
@@ -80,10 +80,10 @@ def test_the_loss_is_that_of_the_definition(iou_targets: bool) -> None:
                 if q not in matched:
                     expected[0] -= 0.1 * log_p[q, -1]
                     continue
-                own, true = predicted[layer, picture, q], boxes[picture, matched[q]]
+                own, true = predicted[layer, image, q], boxes[image, matched[q]]
                 iou, giou = overlaps(edges(own), edges(true))
                 taught = iou if iou_targets else 1.0
-                expected[0] -= taught * log_p[q, classes[picture, matched[q]]] + (1 - taught) * log_p[q, -1]
+                expected[0] -= taught * log_p[q, classes[image, matched[q]]] + (1 - taught) * log_p[q, -1]
                 expected[1] += (own - true).abs().sum()
                 expected[2] += 1 - giou
     own = torch.stack([found.classes, found.boxes, found.ious])
@@ -106,7 +106,7 @@ def test_the_order_of_queries_and_of_objects_does_not_matter() -> None:
     torch.testing.assert_close(loss_of(logits, predicted, boxes[:, order], classes[:, order]), plain)
 
 
-def test_pictures_without_objects_have_a_loss_and_a_gradient() -> None:
+def test_images_without_objects_have_a_loss_and_a_gradient() -> None:
     logits, predicted, boxes, classes = made_up()
     logits.requires_grad_()
     found = set_loss(logits, predicted, boxes, torch.full_like(classes, -1), costs=COSTS, no_object=0.1)
@@ -124,11 +124,11 @@ def test_perfect_predictions_are_found_and_cost_nothing() -> None:
     logits = torch.full((1, B, Q, K + 1), -30.0)
     logits[..., -1] = 30.0
     predicted = torch.rand(1, B, Q, 4)
-    for picture, place in (classes >= 0).nonzero().tolist():
+    for image, place in (classes >= 0).nonzero().tolist():
         query = (place + 2) % Q
-        predicted[0, picture, query] = boxes[picture, place].float()
-        logits[0, picture, query, -1] = -30.0
-        logits[0, picture, query, classes[picture, place]] = 30.0
+        predicted[0, image, query] = boxes[image, place].float()
+        logits[0, image, query, -1] = -30.0
+        logits[0, image, query, classes[image, place]] = 30.0
     found = set_loss(logits, predicted, boxes.float(), classes, costs=COSTS, no_object=0.1)
     assert total(found) < 1e-4
     assert found.found == (classes >= 0).sum()

@@ -36,7 +36,7 @@ def test_gathering_equals_the_dense_mask(kind: Kind) -> None:
 
 
 @KINDS
-def test_attention_is_causal_and_pictures_attend_to_all_text(kind: Kind) -> None:
+def test_attention_is_causal_and_images_attend_to_all_text(kind: Kind) -> None:
     mask = layout(kind).mask()
     assert not mask.triu(1).any()
     assert mask.diagonal().all()

@@ -9,8 +9,8 @@ from torch.testing import assert_close
 
 from multihead.nn import MultiHeadAttention
 from multihead.nn.parts.convolutional_tokenizer import ConvolutionalTokenizer
+from multihead.nn.parts.image_layers import apply_channels_last
 from multihead.nn.parts.patch_positions import NoPatchPositions, SinusoidalPatchPositions, sinusoids_2d
-from multihead.nn.parts.picture_layers import apply_channels_last
 from multihead.nn.parts.pooling import ClassPooling, MeanPooling, SequencePooling
 from multihead.nn.parts.registers import PatchDropout, Registers
 from multihead.nn.parts.small_data import LocalityAttention, ShiftedPatches, shift
@@ -35,7 +35,7 @@ def test_a_tokenizer_is_convolution_relu_and_pooling() -> None:
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
-def test_the_grid_is_that_of_the_tokens_for_odd_and_even_pictures(layers: int) -> None:
+def test_the_grid_is_that_of_the_tokens_for_odd_and_even_images(layers: int) -> None:
     tokenizer = ConvolutionalTokenizer(C, D, layers=layers, width=3, kernel=5, batch_norm=True)
     for size in ((28, 28), (13, 17)):
         assert tokenizer(torch.randn(B, C, *size)).shape == (B, math.prod(tokenizer.grid(*size)), D)
@@ -139,7 +139,7 @@ def test_fixed_positions_are_sines_and_cosines_of_column_and_row() -> None:
                 assert_close(table[y, x, :, number], torch.tensor(expected))
 
 
-def test_fixed_positions_follow_the_pictures_size_and_are_not_saved() -> None:
+def test_fixed_positions_follow_the_images_size_and_are_not_saved() -> None:
     part = SinusoidalPatchPositions(3, 5, D)
     zeros = torch.zeros(B, 2 * 7, D)
     assert_close(part(zeros, 2, 7)[1], sinusoids_2d(2, 7, D))
@@ -164,7 +164,7 @@ def test_registers_precede_the_patches() -> None:
     assert torch.equal(out[1, :5], part.weight_Rd)
 
 
-def test_patch_dropout_keeps_patches_of_each_picture_in_their_order() -> None:
+def test_patch_dropout_keeps_patches_of_each_image_in_their_order() -> None:
     x = torch.arange(40.0).view(1, 40, 1).expand(11, 40, 3)
     part = PatchDropout(0.25).train()
     kept = part(x)
@@ -177,7 +177,7 @@ def test_patch_dropout_keeps_patches_of_each_picture_in_their_order() -> None:
 
 @pytest.mark.parametrize("channels", [1, 3])
 def test_the_order_of_memory_is_kept_and_changes_nothing(channels: int) -> None:
-    """A picture of one channel does not impose its order on the layers after the first."""
+    """An image of one channel does not impose its order on the layers after the first."""
     layers = nn.Sequential(nn.Conv2d(channels, 5, 3, padding=1), nn.ReLU(), nn.MaxPool2d(3, 2, 1))
     orders = []
     layers[1].register_forward_hook(

@@ -23,7 +23,7 @@ import pytest
 from multihead import recipe
 from multihead.apps.studies.sweep import plan
 from multihead.data.corpora import corpora
-from multihead.data.images.opening import open_picture
+from multihead.data.images.opening import open_image
 from multihead.data.store import BrokenStoreError, TokenStore
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings, TokenizerSettings
@@ -78,7 +78,7 @@ def charsmap() -> bytes:
 
 
 def png(width: int, height: int, *, interlaced: bool = False) -> bytes:
-    """A picture of one colour, whose rows are packed a thousandfold."""
+    """An image of one colour, whose rows are packed a thousandfold."""
 
     def part(name: bytes, content: bytes) -> bytes:
         return (
@@ -243,9 +243,9 @@ ATTACKS: dict[str, Attack] = {
     "a token store with a header of lists": ("h.json", LISTS, store),
     "a glossary of one line of 70 MB": ("g.tsv", lambda: gzip.compress(b"a" * (70 << 20)), Glossary.load),
     "a glossary with a term of a million letters": ("g.tsv", b"a" * 1_000_000 + b"\tb\n", Glossary.load),
-    "a picture of 3.6 thousand million pixels": ("a.png", lambda: png(60_000, 60_000), open_picture),
-    "a picture of one row": ("a.png", lambda: png(2**31 - 1, 1), open_picture),
-    "a picture that ends early": ("a.png", lambda: png(5_000, 5_000, interlaced=True), open_picture),
+    "an image of 3.6 thousand million pixels": ("a.png", lambda: png(60_000, 60_000), open_image),
+    "an image of one row": ("a.png", lambda: png(2**31 - 1, 1), open_image),
+    "an image that ends early": ("a.png", lambda: png(5_000, 5_000, interlaced=True), open_image),
 }
 
 

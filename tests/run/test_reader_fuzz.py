@@ -19,7 +19,7 @@ from PIL import Image
 from multihead import recipe
 from multihead.apps.studies.sweep import plan
 from multihead.data.corpora import corpora
-from multihead.data.images.opening import open_picture
+from multihead.data.images.opening import open_image
 from multihead.data.store import BrokenStoreError, StoreWriter, TokenStore
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings, TokenizerSettings
@@ -53,7 +53,7 @@ def store(folder: Path) -> bytes:
     return (folder / "header.json").read_bytes()
 
 
-def picture(folder: Path) -> bytes:
+def image(folder: Path) -> bytes:
     Image.new("RGB", (7, 5), "red").save(folder / "valid.png")
     return (folder / "valid.png").read_bytes()
 
@@ -90,7 +90,7 @@ READERS: Mapping[str, tuple[Callable[[Path], bytes], Callable[[Path], object]]] 
     "source.spm": (lambda _: spm(), lambda path: from_sentencepiece(path.read_bytes(), IDS, place="a.spm")),
     "header.json": (store, lambda path: TokenStore(path.parent)),
     "terms.tsv": (lambda _: "Maus\tmouse\n# a\nHaus\thouse\tHäuser\tany\tnoun\n".encode(), Glossary.load),
-    "a.png": (picture, open_picture),
+    "a.png": (image, open_image),
 }
 ODD = st.sampled_from(
     [

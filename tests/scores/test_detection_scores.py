@@ -40,7 +40,7 @@ def test_a_second_box_on_the_same_object_is_false() -> None:
     assert detection_scores([other], [both], 1).ap == pytest.approx((51 + 50 * 2 / 3) / 101)
 
 
-def test_pictures_without_objects_and_without_detections() -> None:
+def test_images_without_objects_and_without_detections() -> None:
     nothing = Truth(np.zeros((0, 4)), np.zeros(0, dtype=np.int64))
     none = Detections(np.zeros((0, 4)), np.zeros(0), np.zeros(0, dtype=np.int64))
     assert math.isnan(detection_scores([nothing], [none], 2).ap)

@@ -208,7 +208,7 @@ def drawing_model(attention: str = "sparse") -> nn.Module:
         **{
             "vocab_size": 37,
             "text_length": 13,
-            "picture_size": 20,
+            "image_size": 20,
             "codes": 17,
             "d_code": 7,
             "dvae_width": 8,

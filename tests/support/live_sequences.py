@@ -8,7 +8,7 @@ import torch
 from live_pages import lines
 from torch import nn
 
-from multihead.apps.export.page import PageParts, masked_parts, picture_parts
+from multihead.apps.export.page import PageParts, image_parts, masked_parts
 from multihead.models import bert, vit
 from multihead.run import Run
 from multihead.tasks.masked.mask_tokens import learn
@@ -31,7 +31,7 @@ def masked(tokenizer: Tokenizer, **given: Any) -> bert.BERT:
 
 def classifier(registers: int = 0, **given: Any) -> vit.VisionTransformer:
     settings = {
-        "picture_size": 15, "channels": 3, "patch_size": 3, "classes": 5, "class_names": NAMES, **WIDTHS,
+        "image_size": 15, "channels": 3, "patch_size": 3, "classes": 5, "class_names": NAMES, **WIDTHS,
     }  # fmt: skip
     torch.manual_seed(7)
     made = vit.Settings.model_validate({**settings, **given})
@@ -64,5 +64,5 @@ def masked_page(model: Any, tokenizer: Tokenizer, *, exact: bool = True) -> Page
     return masked_parts(_run(model, tokenizer), lines(5, seed=1000), exact=exact)
 
 
-def picture_page(model: Any, *, exact: bool = True) -> PageParts:
-    return picture_parts(_run(model, None), exact=exact)
+def image_page(model: Any, *, exact: bool = True) -> PageParts:
+    return image_parts(_run(model, None), exact=exact)

@@ -8,12 +8,12 @@ const text = scripts.map((path) => fs.readFileSync(path, "utf8")).join("\n");
 const NAMES = {
   language: "TextTokenizer, TextEngine, randomOf",
   masked: "Tokenizer, SequenceEngine, MaskedText",
-  picture: "SequenceEngine, fittedPicture, patchesOf",
+  image: "SequenceEngine, fittedImage, patchesOf",
 };
 const names = NAMES[facts.kind] ?? "Tokenizer, Engine, segments, replacements";
 vm.runInThisContext(`${text}\nglobalThis.made = { sha256, ${names} };`);
 const { sha256, Tokenizer, Engine, segments, replacements, TextTokenizer, TextEngine, randomOf } = globalThis.made;
-const { SequenceEngine, MaskedText, fittedPicture, patchesOf } = globalThis.made;
+const { SequenceEngine, MaskedText, fittedImage, patchesOf } = globalThis.made;
 const bytes = (name) => new Uint8Array(fs.readFileSync(`${folder}/${name}`));
 
 async function texts() {
@@ -109,9 +109,9 @@ async function sequences() {
       return ids.map((_, i) => Array.from(engine.probabilities(i, facts.vocabulary)));
     },
     fit: ({ file, height, width }) =>
-      fittedPicture({ data: bytes(file), height, width }, facts.channels, facts.grid * facts.patch).map((one) => Array.from(one)),
+      fittedImage({ data: bytes(file), height, width }, facts.channels, facts.grid * facts.patch).map((one) => Array.from(one)),
     classify({ planes }) {
-      const found = engine.readPicture(patchesOf(planes, facts.grid, facts.patch));
+      const found = engine.readImage(patchesOf(planes, facts.grid, facts.patch));
       return { ...plain(found), shares: Array.from(engine.probabilities(0, facts.classes.length)) };
     },
     load: ({ cut }) =>
@@ -125,4 +125,4 @@ async function sequences() {
   process.stdout.write(JSON.stringify(answers));
 }
 
-({ language: texts, masked: sequences, picture: sequences }[facts.kind] ?? main)();
+({ language: texts, masked: sequences, image: sequences }[facts.kind] ?? main)();

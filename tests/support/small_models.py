@@ -9,11 +9,11 @@ from multihead.models import bert, bert_classifier, dalle, gpt, vit
 from multihead.recipe.settings import TokenizerSettings
 from multihead.tasks.classification.text_classifier import TextClassifier
 from multihead.tasks.drawing.image_generator import ImageGenerator
+from multihead.tasks.images.image_classifier import ImageClassifier
 from multihead.tasks.language.text_generator import TextGenerator
 from multihead.tasks.masked import mask_tokens as masking
 from multihead.tasks.masked.mask_filler import MaskFiller
 from multihead.tasks.masked.settings import TokenizerSettings as MaskedSettings
-from multihead.tasks.pictures.picture_classifier import PictureClassifier
 from multihead.text import lossless
 from multihead.text.training import train
 
@@ -46,18 +46,18 @@ def text_classifier(max_length: int = 23) -> TextClassifier:
     return TextClassifier(model, tokenizer, names, max_length=max_length, device=CPU, precision="fp32")
 
 
-def image_classifier(pooling: str = "class") -> PictureClassifier:
+def image_classifier(pooling: str = "class") -> ImageClassifier:
     """Return a vision transformer with 5 x 5 patches."""
-    sizes = {"picture_size": 15, "channels": 3, "patch_size": 3, "d_ff": 23}
+    sizes = {"image_size": 15, "channels": 3, "patch_size": 3, "d_ff": 23}
     given = {**sizes, **WIDTHS, "classes": 2, "class_names": ["<b>cat", "dog"], "pooling": pooling}
-    return PictureClassifier(_with_large_weights(vit.Model(vit.Settings.model_validate(given))), device=CPU)
+    return ImageClassifier(_with_large_weights(vit.Model(vit.Settings.model_validate(given))), device=CPU)
 
 
 def image_generator(**changed: Any) -> ImageGenerator:
     """Return a DALL-E with 7 x 7 codes."""
     captions = ["a large green circle", "<b> large </b> circle"]
     tokenizer = train(2 * captions, TokenizerSettings(kind="words", vocab_size=31))
-    sizes = {"vocab_size": tokenizer.vocab_size, "text_length": 11, "picture_size": 28, "dvae_halvings": 2}
+    sizes = {"vocab_size": tokenizer.vocab_size, "text_length": 11, "image_size": 28, "dvae_halvings": 2}
     given = {**sizes, **WIDTHS, "num_layers": 3, "codes": 13, "kernel": 3, "ranker_width": 6, **changed}
     model = _with_large_weights(dalle.Model(dalle.Settings.model_validate(given)))
     return ImageGenerator(model, tokenizer, device=CPU)

@@ -6,7 +6,7 @@ from backwards import BOS, EOS, PAD, small_transformer, strings
 from torch import nn
 from torch.testing import assert_close
 
-from multihead.batch import PairBatch, PictureBatch
+from multihead.batch import ImageBatch, PairBatch
 from multihead.data.batches import collate
 from multihead.models.vit import Settings, VisionTransformer
 from multihead.nn.losses import objective
@@ -69,14 +69,14 @@ def test_the_model_is_restored_when_its_loss_fails() -> None:
 
 def test_batch_norm_weights_keep_their_dtype() -> None:
     settings = Settings.model_validate(
-        {"picture_size": 8, "patch_size": 4, "channels": 1, "classes": 3, "d_model": 16, "num_heads": 2}
+        {"image_size": 8, "patch_size": 4, "channels": 1, "classes": 3, "d_model": 16, "num_heads": 2}
         | {"d_ff": 16, "num_layers": 1, "stem": "convolutional", "stem_width": 4}
     )
     torch.manual_seed(2)
     model = VisionTransformer(settings)
     master = master_weights(model, torch.bfloat16)
     labels, shares = torch.tensor([[0, 0], [2, 2]]), torch.tensor([[1.0, 0.0], [1.0, 0.0]])
-    batch = PictureBatch(torch.rand(2, 1, 8, 8), labels, shares)
+    batch = ImageBatch(torch.rand(2, 1, 8, 8), labels, shares)
     with torch.autocast("cpu", torch.bfloat16):
         loss = master.loss(batch, 1)
     master.add_gradient(objective(loss, batch.counts))

@@ -72,16 +72,16 @@ def test_an_imported_vit_has_equal_logits(
 
 
 @torch.no_grad()
-def test_an_imported_vit_classifies_picture_files(
+def test_an_imported_vit_classifies_image_files(
     vit: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
 ) -> None:
     folder, theirs = vit
     write_processor(folder)
     pixels = np.random.default_rng(3).integers(0, 256, (SIZE, SIZE, 3), dtype=np.uint8)
-    Image.fromarray(pixels).save(tmp_path / "picture.png")
+    Image.fromarray(pixels).save(tmp_path / "image.png")
     out, _ = run(capfdbinary, "import", folder, "-o", tmp_path / "run")
     assert "classify" in out
-    out, _ = run(capfdbinary, "classify", tmp_path / "run", tmp_path / "picture.png")
+    out, _ = run(capfdbinary, "classify", tmp_path / "run", tmp_path / "image.png")
     logits = theirs(normalised(torch.from_numpy(pixels).permute(2, 0, 1)[None] / 255, MEAN, DEVIATION)).logits
     best = int(logits.argmax())
     # Two classes of one name are distinguished by their numbers.
@@ -105,24 +105,24 @@ def test_a_vit_without_a_classifier_is_imported_for_fine_tuning(
     assert_close(ours.read(pixels), expected, atol=1e-4, rtol=1e-5)
 
 
-def test_fine_tuning_on_other_classes_and_larger_pictures_keeps_the_encoder(
+def test_fine_tuning_on_other_classes_and_larger_images_keeps_the_encoder(
     vit: tuple[Path, Any], tmp_path: Path, capfdbinary: Captured
 ) -> None:
     folder, _ = vit
     run(capfdbinary, "import", folder, "-o", tmp_path / "run")
     chance = np.random.default_rng(5)
     for name in ("left", "right", "up"):
-        (tmp_path / "pictures" / name).mkdir(parents=True)
+        (tmp_path / "images" / name).mkdir(parents=True)
         for number in range(5):
             pixels = chance.integers(0, 256, (23, 23, 3), dtype=np.uint8)
-            Image.fromarray(pixels).save(tmp_path / "pictures" / name / f"{number}.png")
+            Image.fromarray(pixels).save(tmp_path / "images" / name / f"{number}.png")
     keys = {
         "training.steps": 1,
         "training.learning_rate": 1e-9,
         "training.threads": 1,
         "validation.every": 1,
-        "data.train": tmp_path / "pictures",
-        "data.picture_size": 20,
+        "data.train": tmp_path / "images",
+        "data.image_size": 20,
         "data.cache": tmp_path / "cache",
     }
     given = [str(part) for key, value in keys.items() for part in (f"--{key}", value)]

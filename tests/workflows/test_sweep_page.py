@@ -49,9 +49,9 @@ def test_scores_are_those_on_test_sets_or_else_on_the_validation_set() -> None:
         HeadlineScore("perplexity", "news"),
     ]
     valid: Mapping[str, Any] = {"minutes": 3.0, "valid_accuracy": 0.5, "valid_f1": 0.25}
-    pictures = MemberRow(row("c", None).member, "done", valid)
-    assert scores([pictures]) == [HeadlineScore("accuracy"), HeadlineScore("f1")]
-    assert HeadlineScore("f1").of(pictures) == 0.25
+    images = MemberRow(row("c", None).member, "done", valid)
+    assert scores([images]) == [HeadlineScore("accuracy"), HeadlineScore("f1")]
+    assert HeadlineScore("f1").of(images) == 0.25
     assert HeadlineScore("f1").of(row("d", None)) is None
     assert scores([row("e", None)]) == []
 

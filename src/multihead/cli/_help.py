@@ -40,7 +40,7 @@ COMMON: Mapping[str, Collection[str]] = {
     "data": ("dir",),
     "tokenizer": ("vocab_size",),
     "model": ("kind", "d_model", "num_layers"),
-    "training": ("steps", "batch_tokens", "batch_pictures", "learning_rate", "device", "precision", "seed"),
+    "training": ("steps", "batch_tokens", "batch_images", "learning_rate", "device", "precision", "seed"),
     "validation": ("every", "patience"),
     "search": ("method", "beam_size", "length_penalty", "n_best", "max_tokens", "temperature", "top_p"),
 }

@@ -28,11 +28,11 @@ from multihead.data.images.listing import Listing, list_images
 from multihead.data.images.opening import SUFFIXES
 from multihead.errors import UserError
 from multihead.run import Run
-from multihead.tasks.pictures.picture_classifier import PictureClassifier, Views
+from multihead.tasks.images.image_classifier import ImageClassifier, Views
 from multihead.tasks.sets.odd_one_out import OddOneOut
 
 Run_ = Annotated[str, _options.POSITIONAL, _options.Option(metavar="RUN")]
-Pictures = Annotated[tuple[str, ...], _options.POSITIONAL, _options.Option(metavar="[IMAGE|TEXT...]")]
+Images = Annotated[tuple[str, ...], _options.POSITIONAL, _options.Option(metavar="[IMAGE|TEXT...]")]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Options:
 
     run: Run_
     """Run folder of a classifier."""
-    pictures: Pictures = ()
+    images: Images = ()
     """Image files or folders, or texts."""
     input: Annotated[_options.File, _options.Option(aliases=("-i",))] = None
     """Text file with one text per line, plain or compressed; "-" is standard input."""
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
             raise UserError("a text has no views", place="--views", remedy="Leave the option out.")
         return _classify_texts.run(
             options.run,
-            options.pictures,
+            options.images,
             options.input,
             options.labelled,
             tests=options.tests,
@@ -86,31 +86,31 @@ def main(arguments: Sequence[str]) -> int:
             "this run classifies images, not texts", place=options.input, remedy="Give image files instead."
         )
     sets = _sets(options)
-    if bool(sets) == bool(options.pictures):
+    if bool(sets) == bool(options.images):
         fact = "images and test sets exclude each other" if sets else "there is nothing to classify"
         remedy = "Give either images, or --tests or --labelled."
         raise UserError(fact, place="multihead classify", remedy=remedy)
-    pictures = [file for name in options.pictures for file in _files(Path(name))]
-    classifier = PictureClassifier.load(options.run, options.device)
+    images = [file for name in options.images for file in _files(Path(name))]
+    classifier = ImageClassifier.load(options.run, options.device)
     if sets:
         _measure(classifier, sets, options)
     else:
-        _classify(classifier, pictures, options)
+        _classify(classifier, images, options)
     return 0
 
 
 def _odd_one(options: Options) -> int:
     """Print the probability of each image of a set to be the odd one."""
-    used = ("run", "pictures", "json", "device")
+    used = ("run", "images", "json", "device")
     idle = [field.name for field in fields(options) if field.name not in used]
     refuse_options(options, idle, "on the odd one of a set; `multihead evaluate` measures it")
-    pictures = [file for name in options.pictures for file in _files(Path(name))]
-    probabilities = OddOneOut.load(options.run, options.device).probabilities(pictures)
+    images = [file for name in options.images for file in _files(Path(name))]
+    probabilities = OddOneOut.load(options.run, options.device).probabilities(images)
     if options.json:
-        listed = [{"picture": str(path), "odd": p} for path, p in zip(pictures, probabilities, strict=True)]
+        listed = [{"image": str(path), "odd": p} for path, p in zip(images, probabilities, strict=True)]
         print(json.dumps(listed, indent=2, ensure_ascii=False))
         return 0
-    for path, p in zip(pictures, probabilities, strict=True):
+    for path, p in zip(images, probabilities, strict=True):
         print(f"{path}\t{100 * p:.1f} %")
     return 0
 
@@ -118,7 +118,7 @@ def _odd_one(options: Options) -> int:
 def _sets(options: Options) -> dict[str, Listing]:
     sets = {}
     if options.tests:
-        data = Run.open(options.run).fit_for("pictures").recipe.data
+        data = Run.open(options.run).fit_for("images").recipe.data
         if not data.tests:
             remedy = "Give labelled images with --labelled."
             raise UserError(
@@ -140,8 +140,8 @@ def _files(path: Path) -> list[Path]:
     return files
 
 
-def _measure(classifier: PictureClassifier, sets: dict[str, Listing], options: Options) -> None:
-    scores = {name: classifier.measure(pictures, views=options.views) for name, pictures in sets.items()}
+def _measure(classifier: ImageClassifier, sets: dict[str, Listing], options: Options) -> None:
+    scores = {name: classifier.measure(images, views=options.views) for name, images in sets.items()}
     if options.json:
         results = {name: as_json(result, classifier.names) for name, result in scores.items()}
         print(json.dumps(results, indent=2, ensure_ascii=False))
@@ -151,11 +151,11 @@ def _measure(classifier: PictureClassifier, sets: dict[str, Listing], options: O
         show(f"{options.run} on {name}: {result.count:,} images", result, classifier.names, console)
 
 
-def _classify(classifier: PictureClassifier, pictures: list[Path], options: Options) -> None:
+def _classify(classifier: ImageClassifier, images: list[Path], options: Options) -> None:
     rows = []
-    guesses = classifier.classify(pictures, views=options.views)
-    for path, guess in zip(pictures, guesses, strict=True):
-        rows.append({"picture": str(path), "probabilities": guess.probabilities})
+    guesses = classifier.classify(images, views=options.views)
+    for path, guess in zip(images, guesses, strict=True):
+        rows.append({"image": str(path), "probabilities": guess.probabilities})
         if not options.json:
             top = list(guess.probabilities.items())[: options.top]
             # Not through the console, which would expand the tabs.

@@ -1,7 +1,7 @@
 """Find the objects in images with a trained detector.
 
-    multihead detect runs/shapes picture.png
-    multihead detect runs/shapes picture.png -o boxes.png
+    multihead detect runs/shapes image.png
+    multihead detect runs/shapes image.png -o boxes.png
     multihead detect runs/shapes folder --json
 
 Prints a line for each object: image, class, score, and its box as left, top,
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated
 
 from multihead.cli import _console, _options
-from multihead.data.images.opening import SUFFIXES, open_picture
+from multihead.data.images.opening import SUFFIXES, open_image
 from multihead.errors import UserError
 from multihead.inspect.figures import METADATA
 from multihead.run import files
@@ -59,10 +59,10 @@ def main(arguments: Sequence[str]) -> int:
     detector = Detector.load(options.run, options.device)
     detections = detector.detect(images, options.threshold)
     if options.output:
-        draw_boxes(open_picture(images[0]), detections[0], detector.names, options.output)
+        draw_boxes(open_image(images[0]), detections[0], detector.names, options.output)
     if options.json:
         listed = [
-            {"picture": str(image), "objects": [asdict(detection) for detection in objects]}
+            {"image": str(image), "objects": [asdict(detection) for detection in objects]}
             for image, objects in zip(images, detections, strict=True)
         ]
         print(json.dumps(listed, indent=2, ensure_ascii=False))

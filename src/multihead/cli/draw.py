@@ -87,18 +87,18 @@ def main(arguments: Sequence[str]) -> int:
         captions = max(options.number, MIN_CAPTIONS)
         files.write_text(Path(options.page or ""), gallery(run, generator, search, captions))
         return 0
-    pictures = generator.draw(
+    images = generator.draw(
         options.caption,
         options.number,
         search,
         complete=Path(options.complete) if options.complete else None,
     )
-    sheet = grid([drawing.picture for drawing in pictures], options.scale)
+    sheet = grid([drawing.image for drawing in images], options.scale)
     files.write(output, sheet.save)
-    similarities = ", ".join(f"{drawing.fits:.2f}" for drawing in pictures)
-    noun = "image" if len(pictures) == 1 else "images"
+    similarities = ", ".join(f"{drawing.fits:.2f}" for drawing in images)
+    noun = "image" if len(images) == 1 else "images"
     _console.messages().print(
-        f"{len(pictures)} {noun} in {output}; cosine similarity with the caption: {similarities}"
+        f"{len(images)} {noun} in {output}; cosine similarity with the caption: {similarities}"
     )
     return 0
 
@@ -117,17 +117,17 @@ def _check_name(output: Path) -> None:
         ) from None
 
 
-def grid(pictures: Sequence[Image.Image], scale: int = 0) -> Image.Image:
+def grid(images: Sequence[Image.Image], scale: int = 0) -> Image.Image:
     """Arrange images of the same size in a grid on a grey background."""
-    width, height = pictures[0].size
+    width, height = images[0].size
     scale = scale or max(1, VISIBLE // width)
     width, height = width * scale, height * scale
-    columns = math.ceil(math.sqrt(len(pictures)))
-    rows = math.ceil(len(pictures) / columns)
+    columns = math.ceil(math.sqrt(len(images)))
+    rows = math.ceil(len(images) / columns)
     size = columns * (width + EDGE) + EDGE, rows * (height + EDGE) + EDGE
     sheet = Image.new("RGB", size, (128, 128, 128))
-    for number, picture in enumerate(pictures):
+    for number, image in enumerate(images):
         row, column = divmod(number, columns)
-        large = picture.resize((width, height), Image.Resampling.NEAREST)
+        large = image.resize((width, height), Image.Resampling.NEAREST)
         sheet.paste(large, (EDGE + column * (width + EDGE), EDGE + row * (height + EDGE)))
     return sheet

@@ -15,6 +15,7 @@ from multihead.data.corpora import Corpus
 from multihead.data.hashes import as_hashes, save_training_sources, sentence_hash
 from multihead.data.held_out import Sides, held_out
 from multihead.data.pairs import read_pairs
+from multihead.data.plan import evenly_spaced
 from multihead.data.selection import DROPPED, TRAIN, Selection, select
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings, TokenizerSettings
@@ -144,5 +145,4 @@ def balance_languages(texts: Sequence[Sequence[str]], most: int) -> Iterator[str
         if len(each) < share:
             yield from islice(cycle(each), min(share, MAX_REPEAT * len(each)))
         else:
-            places = np.linspace(0, len(each) - 1, share).round().astype(int).tolist()
-            yield from (each[place] for place in places)
+            yield from (each[place] for place in evenly_spaced(len(each), share))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from multihead.data.folders import STALE_AFTER
 
-ENTRY = re.compile(r"(?:(pictures|captions|copies)-)?[0-9a-f]{32}(\..*\.tmp)?")
+ENTRY = re.compile(r"(?:(images|captions|copies)-)?[0-9a-f]{32}(\..*\.tmp)?")
 """Names of cache folders: prepared data, and remains of killed builds. Other folders are never touched."""
 
 
@@ -22,7 +22,7 @@ class CacheEntry:
 
     Attributes:
         folder: its path.
-        kind: "texts", "pictures", "captions", "copies" (downloaded files) or "unfinished".
+        kind: "texts", "images", "captions", "copies" (downloaded files) or "unfinished".
         size: bytes on disk.
         used: time of last use (of last write, if unfinished), in seconds since 1970.
         in_use: True while a process reads or builds it.

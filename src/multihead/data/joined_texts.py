@@ -7,6 +7,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from multihead.data.listops import below
 from multihead.errors import UserError
 from multihead.system import randomness
 
@@ -40,11 +41,10 @@ def join_texts(texts: Iterable[Labelled], shortest: int, longest: int, seed: int
     while True:
         majority = labels[number % len(labels)]
         others = [label for label in labels if label != majority]
-        size = shortest + _below(numbers, longest - shortest + 1)
+        size = shortest + below(numbers, longest - shortest + 1)
         share = MAJORITY + (1 - MAJORITY) * numbers.random()
         text_labels = [
-            majority if place < share * size else others[_below(numbers, len(others))]
-            for place in range(size)
+            majority if place < share * size else others[below(numbers, len(others))] for place in range(size)
         ]
         if any(text_labels.count(label) > len(pools[label]) for label in labels):
             return
@@ -58,12 +58,8 @@ def tsv_lines(documents: Iterable[Labelled]) -> str:
     return HEADER + "".join(f"{label}\t{text}\n" for label, text in documents)
 
 
-def _below(numbers: random.Random, n: int) -> int:
-    # random() gives the same numbers in every version of Python, randrange() and shuffle() do not.
-    return int(numbers.random() * n)
-
-
+# Not random.shuffle: its order changes between versions of Python.
 def _shuffle(items: list[str], numbers: random.Random) -> None:
     for last in range(len(items) - 1, 0, -1):
-        other = _below(numbers, last + 1)
+        other = below(numbers, last + 1)
         items[last], items[other] = items[other], items[last]

@@ -79,13 +79,13 @@ def _tree(numbers: random.Random, tokens: list[str], longest: int, depth: int) -
     if len(tokens) >= longest:
         return None
     if depth >= MAX_DEPTH or numbers.random() > OPERATION_SHARE:
-        value = _below(numbers, 10)
+        value = below(numbers, 10)
         tokens.append(str(value))
         return value
-    operation = [*OPERATIONS][_below(numbers, len(OPERATIONS))]
+    operation = [*OPERATIONS][below(numbers, len(OPERATIONS))]
     tokens.append(operation)
     arguments = []
-    for _ in range(2 + _below(numbers, MAX_ARGUMENTS - 1)):
+    for _ in range(2 + below(numbers, MAX_ARGUMENTS - 1)):
         argument = _tree(numbers, tokens, longest, depth + 1)
         if argument is None:
             return None
@@ -96,8 +96,8 @@ def _tree(numbers: random.Random, tokens: list[str], longest: int, depth: int) -
     return value_of(operation, arguments)
 
 
-def _below(numbers: random.Random, n: int) -> int:
-    # random() gives the same numbers in every version of Python, randrange() does not.
+def below(numbers: random.Random, n: int) -> int:
+    """Return a random integer from 0 to n - 1; the same in every version of Python, unlike randrange()."""
     return int(numbers.random() * n)
 
 

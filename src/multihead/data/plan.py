@@ -20,6 +20,7 @@ __all__ = [
     "Lengths",
     "batch_by_length",
     "epoch_plan",
+    "evenly_spaced",
     "first_of_shuffled",
     "shuffle_indices",
 ]
@@ -130,6 +131,11 @@ def first_of_shuffled(count: int, first: int, seed: int, *keys: int | str) -> In
         least = np.argsort(draws, kind="stable")[:first]
         draws, places = draws[least], places[least]
     return places
+
+
+def evenly_spaced(total: int, most: int) -> Indices:
+    """Return at most ``most`` evenly spaced indices below ``total``."""
+    return np.linspace(0, total - 1, min(total, most)).round().astype(np.int64)
 
 
 def batch_by_length(

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from multihead.batch import Batch, Input, LabelledBatch
-from multihead.data.plan import EpochPlan, Indices, Lengths, batch_by_length, epoch_plan
+from multihead.data.plan import EpochPlan, Indices, Lengths, batch_by_length, epoch_plan, evenly_spaced
 from multihead.data.store import TokenStore
 from multihead.data.stream import START, Stream, StreamPosition
 from multihead.text.tokenizer import Tokenizer
@@ -129,5 +129,4 @@ def collate_labelled(
 
 def evaluation_batches(lengths: Lengths, batch_tokens: int, most: int) -> list[Indices]:
     """Return batches of at most ``most`` texts, evenly spaced over all, for evaluation."""
-    indices = np.linspace(0, len(lengths) - 1, min(most, len(lengths))).round().astype(np.int64)
-    return batch_by_length(indices, lengths, lengths, batch_tokens)
+    return batch_by_length(evenly_spaced(len(lengths), most), lengths, lengths, batch_tokens)

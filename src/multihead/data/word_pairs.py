@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from multihead.data.batches import Ids, Pairs
+from multihead.data.plan import evenly_spaced
 from multihead.data.statistics import blocks
 from multihead.text.lexicon import translations
 from multihead.text.symbols import SPACE
@@ -124,7 +125,7 @@ def sample_pairs(store: Pairs, most: int) -> list[int]:
         for source, target in zip(blocks(store.source_lengths), blocks(store.target_lengths), strict=True)
     )
     count = min(len(store), max(1, int(len(store) * most / max(1.0, cells / 1.7))))
-    places: list[int] = np.linspace(0, len(store) - 1, count).round().astype(int).tolist()
+    places = evenly_spaced(len(store), count).tolist()
     return [
         row for row in places if max(store.source_lengths[row], store.target_lengths[row]) <= 2 * MAX_WORDS
     ]

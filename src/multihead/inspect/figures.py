@@ -12,6 +12,7 @@ from typing import Any
 
 import matplotlib as mpl
 import matplotlib.style
+from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
@@ -73,6 +74,12 @@ def style(text: str = "", *, text_as_text: bool = False) -> Iterator[None]:
         mpl.rcParams["font.family"] = [*fonts, "sans-serif"]
         mpl.rcParams["svg.fonttype"] = "none" if text_as_text else "path"
         yield
+
+
+def annotate_below(axes: Axes, text: str, *, distance: float, size: float = 7) -> None:
+    """Write a text below the lower left corner of the axes, ``distance`` points away."""
+    corner: Any = {"xy": (0, 0), "xycoords": "axes fraction", "textcoords": "offset points", "va": "top"}
+    axes.annotate(text, xytext=(0, -distance), fontsize=size, color=FAINT, linespacing=1.5, **corner)
 
 
 def save(figure: Figure, path: str | Path, *, text: str = "", tight: bool = False) -> None:

@@ -120,17 +120,7 @@ def _caption(axes: Axes, caption: str, width: float) -> None:
     letters = int(max(width + 1, 5) * 16)
     method = caption.removesuffix(CAUTION).strip()
     lines = [line for part in (method, CAUTION) for line in _balance(part, letters)]
-    axes.annotate(
-        "\n".join(lines),
-        xy=(0, 0),
-        xycoords="axes fraction",
-        xytext=(0, -14),
-        textcoords="offset points",
-        va="top",
-        fontsize=8,
-        color=FAINT,
-        linespacing=1.5,
-    )
+    figures.annotate_below(axes, "\n".join(lines), distance=14, size=8)
 
 
 def _balance(text: str, letters: int) -> list[str]:

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from multihead.data.images.opening import Pixels, as_picture
+from multihead.data.images.opening import Pixels, as_image
 from multihead.inspect import figures
-from multihead.inspect.figures import FAINT, RULE, visible
+from multihead.inspect.figures import RULE, visible
 
 WIDTH = 1.15
 """Width of a panel in inches."""
@@ -52,24 +52,14 @@ def overlays(
                 _draw(cell, pixels_Chw, panel)
             for cell in axes_row[len(row) :]:
                 cell.set_axis_off()
-        axes[-1][0].annotate(
-            caption,
-            xy=(0, 0),
-            xycoords="axes fraction",
-            xytext=(0, -10),
-            textcoords="offset points",
-            va="top",
-            fontsize=7,
-            color=FAINT,
-            linespacing=1.5,
-        )
+        figures.annotate_below(axes[-1][0], caption, distance=10)
         figures.save(figure, path, text=text, tight=True)
 
 
 def _draw(axes: Axes, pixels_Chw: Pixels, panel: OverlayPanel) -> None:
     _, height, width = pixels_Chw.shape
     extent = (0, width, height, 0)
-    axes.imshow(np.asarray(as_picture(pixels_Chw).convert("RGB")), interpolation="nearest", extent=extent)
+    axes.imshow(np.asarray(as_image(pixels_Chw).convert("RGB")), interpolation="nearest", extent=extent)
     if panel.values_rc is not None:
         most = float(panel.values_rc.max()) or 1.0
         axes.imshow(

@@ -4,16 +4,17 @@ from typing import Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
+from multihead.models._checks import check_patches
 from multihead.recipe import settings
 
 
-class PictureSettings(settings.Settings):
+class ImageSettings(settings.Settings):
     """Settings that the data determine, and label smoothing."""
 
-    picture_size: PositiveInt = 224
-    """Height and width of the pictures, in pixels; set by the data."""
+    image_size: PositiveInt = 224
+    """Height and width of the images, in pixels; set by the data."""
     channels: Literal[1, 3] = 3
-    """1 for greyscale pictures, 3 for colour; set by the data."""
+    """1 for greyscale images, 3 for colour; set by the data."""
     classes: PositiveInt = 1000
     """Number of classes; set by the data."""
     class_names: tuple[str, ...] = ()
@@ -22,7 +23,7 @@ class PictureSettings(settings.Settings):
     """Label smoothing, epsilon (Szegedy et al. 2016, sec. 7)."""
 
 
-class VisionSettings(PictureSettings):
+class VisionSettings(ImageSettings):
     """Settings of the encoder of a vision transformer; the defaults are those of ViT-Base."""
 
     d_model: PositiveInt = 768
@@ -41,7 +42,7 @@ class VisionSettings(PictureSettings):
     """Stochastic depth (Huang et al. 2016): drop probability of the last layer's sublayers, rising linearly
     from 0 at the first."""
     patch_dropout: float = Field(0.0, ge=0, lt=1)
-    """Patch dropout (Liu et al. 2022): fraction of each picture's patches that training leaves out, chosen
+    """Patch dropout (Liu et al. 2022): fraction of each image's patches that training leaves out, chosen
     anew at each update; it also saves their time."""
     norm_epsilon: PositiveFloat = 1e-6
     """Epsilon added to the variance in layer norms; the default is that of the authors' code
@@ -61,4 +62,21 @@ class VisionSettings(PictureSettings):
     def _divisible(self) -> "VisionSettings":
         if self.d_model % self.num_heads:
             raise ValueError(f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}")
+        return self
+
+
+class PatchSettings(VisionSettings):
+    """Settings of a vision transformer that cuts images into square patches."""
+
+    patch_size: PositiveInt = 16
+    """Height and width of a patch, in pixels."""
+
+    @property
+    def grid(self) -> int:
+        """Number of rows, and of columns, of patches."""
+        return self.image_size // self.patch_size
+
+    @model_validator(mode="after")
+    def _whole_patches(self) -> "PatchSettings":
+        check_patches(self.image_size, self.patch_size)
         return self

@@ -1,5 +1,6 @@
 """BERT: an encoder for masked language modelling and next sentence prediction (Devlin et al. 2019)."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import torch
@@ -177,6 +178,40 @@ class BERT(nn.Module):
             LinearSpec(embedding.weight, self.output_bias),
             (description.describe_linear(encoder.pool), description.describe_linear(self.follows)),
         )
+
+
+class FineTunedBERT(nn.Module):
+    """A BERT encoder with a linear output layer of its own, for fine-tuning (sec. 4).
+
+    Args:
+        settings: sizes of the encoder.
+        outputs: width of the output layer.
+        bias: whether the output layer has a bias.
+        pooled: whether the outputs are computed from the pooled [CLS]; otherwise from every token.
+    """
+
+    def __init__(self, settings: Settings, outputs: int, *, bias: bool = True, pooled: bool = False) -> None:
+        super().__init__()
+        self.settings = settings
+        self.encoder = BERTEncoder(settings)
+        if not pooled:
+            self.encoder.pool = nn.Identity()  # type: ignore[assignment]
+        self.dropout = Dropout(settings.dropout)
+        self.output = nn.Linear(settings.d_model, outputs, bias=bias)
+        initialise(self.output, "normal")
+
+    @property
+    def limit(self) -> int:
+        """Maximum length of the input, special tokens included."""
+        return self.settings.max_positions
+
+    def taken_from(self, trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return the reusable weights of a pretrained model: the encoder, and the output layer if it fits."""
+        weights = self.state_dict()
+        output = [name for name in weights if name.startswith("output.")]
+        fits = all(name in trained and trained[name].shape == weights[name].shape for name in output)
+        copied = [name for name in weights if name.startswith("encoder.") and name in trained]
+        return {name: trained[name] for name in (*copied, *(output if fits else ()))}
 
 
 Model = BERT

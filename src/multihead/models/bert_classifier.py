@@ -1,16 +1,12 @@
 """BERT with a linear classifier over [CLS], for fine-tuning (Devlin et al. 2019, sec. 4.1)."""
 
-from collections.abc import Mapping
-
 from pydantic import PositiveInt
-from torch import Tensor, nn
+from torch import Tensor
 
 from multihead.batch import Input, LabelledBatch
 from multihead.models import bert
 from multihead.nn import Loss
-from multihead.nn.initialisation import initialise
 from multihead.nn.losses import LossTerm, smoothed_cross_entropy
-from multihead.nn.modules import Dropout
 
 TASK = "classification"
 
@@ -24,21 +20,11 @@ class Settings(bert.Settings):
     """Names of the classes; set by the data."""
 
 
-class BERTClassifier(nn.Module):
+class BERTClassifier(bert.FineTunedBERT):
     """Maps texts to logits of their classes."""
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__()
-        self.settings = settings
-        self.encoder = bert.BERTEncoder(settings)
-        self.dropout = Dropout(settings.dropout)
-        self.output = nn.Linear(settings.d_model, settings.classes)
-        initialise(self.output, "normal")
-
-    @property
-    def limit(self) -> int:
-        """Maximum length of the input, special tokens included."""
-        return self.settings.max_positions
+        super().__init__(settings, settings.classes, pooled=True)
 
     def forward(self, read: Input) -> Tensor:
         """Logits of the classes, (B, K)."""
@@ -49,14 +35,6 @@ class BERTClassifier(nn.Module):
         """Cross-entropy per text; accuracy as a metric."""
         loss, _, correct = smoothed_cross_entropy(self(batch.input), batch.labels_B, 0.0)
         return {"loss": LossTerm(1.0, loss, per="texts"), "accuracy": LossTerm(0.0, correct, per="texts")}
-
-    def taken_from(self, trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return the reusable weights of a pretrained model: the encoder, and the classifier if it fits."""
-        weights = self.state_dict()
-        copied = {name: weight for name, weight in trained.items() if name.startswith("encoder.")}
-        if all(name in trained and trained[name].shape == weights[name].shape for name in OUTPUT):
-            copied |= {name: trained[name] for name in OUTPUT}
-        return copied
 
     def depths(self) -> dict[str, int]:
         """Return the number of layers above each parameter, for layer-wise rates; 0 for the classifier."""
@@ -70,7 +48,5 @@ class BERTClassifier(nn.Module):
                 depths[name] = count + 1
         return depths
 
-
-OUTPUT = ("output.weight", "output.bias")
 
 Model = BERTClassifier

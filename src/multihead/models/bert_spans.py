@@ -4,8 +4,6 @@ The input is [CLS] question [SEP] text [SEP]. A start vector S and an end vector
 text the probabilities e^(S T_i) / sum_j e^(S T_j), and likewise with E. No answer is a span at [CLS].
 """
 
-from collections.abc import Mapping
-
 import torch
 from pydantic import PositiveInt
 from torch import Tensor, nn
@@ -13,7 +11,6 @@ from torch import Tensor, nn
 from multihead.batch import Input, SpanBatch
 from multihead.models import bert
 from multihead.nn import Loss
-from multihead.nn.initialisation import initialise
 from multihead.nn.losses import LossTerm
 
 TASK = "spans"
@@ -28,22 +25,12 @@ class Settings(bert.Settings):
     """True if texts may lack the answer; set by the data."""
 
 
-class BERTSpans(nn.Module):
+class BERTSpans(bert.FineTunedBERT):
     """Maps questions with texts to logits of where the answer starts and ends."""
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__()
-        self.settings = settings
-        self.encoder = bert.BERTEncoder(settings)
-        self.encoder.pool = nn.Identity()  # type: ignore[assignment]  # no output reads the pooled [CLS]
-        self.output = nn.Linear(settings.d_model, 2, bias=False)
-        """Rows S and E. A bias would change no probability."""
-        initialise(self.output, "normal")
-
-    @property
-    def limit(self) -> int:
-        """Maximum length of the input, special tokens included."""
-        return self.settings.max_positions
+        # The output layer's rows are S and E. A bias would change no probability.
+        super().__init__(settings, 2, bias=False)
 
     def forward(self, read: Input) -> tuple[Tensor, Tensor]:
         """Logits of the start and of the end at each position, (B, N) each."""
@@ -54,15 +41,6 @@ class BERTSpans(nn.Module):
         """Mean of the cross-entropies of start and end; as a metric, how often both are the most probable."""
         start_BN, end_BN = self(batch.input)
         return span_loss(start_BN, end_BN, batch)
-
-    def taken_from(self, trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return the reusable weights of a pretrained model: the encoder, and S and E if it has them."""
-        weights = self.state_dict()
-        return {
-            name: weight
-            for name, weight in trained.items()
-            if name in weights and weights[name].shape == weight.shape
-        }
 
 
 def inside_text(read: Input) -> Tensor:

@@ -4,17 +4,13 @@ The first token of a word carries the word's tag. Trained from scratch it is an 
 every position, of which the reversal of a sequence is the simplest task.
 """
 
-from collections.abc import Mapping
-
 from pydantic import PositiveInt
-from torch import Tensor, nn
+from torch import Tensor
 
 from multihead.batch import Input, TaggedBatch
 from multihead.models import bert
 from multihead.nn import Loss
-from multihead.nn.initialisation import initialise
 from multihead.nn.losses import LossTerm, smoothed_cross_entropy
-from multihead.nn.modules import Dropout
 
 TASK = "tagging"
 
@@ -28,22 +24,11 @@ class Settings(bert.Settings):
     """The tags; set by the data."""
 
 
-class BERTTagger(nn.Module):
+class BERTTagger(bert.FineTunedBERT):
     """Maps texts to logits of the tags at every position."""
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__()
-        self.settings = settings
-        self.encoder = bert.BERTEncoder(settings)
-        self.encoder.pool = nn.Identity()  # type: ignore[assignment]  # no output reads [CLS]
-        self.dropout = Dropout(settings.dropout)
-        self.output = nn.Linear(settings.d_model, settings.classes)
-        initialise(self.output, "normal")
-
-    @property
-    def limit(self) -> int:
-        """Maximum length of the input, special tokens included."""
-        return self.settings.max_positions
+        super().__init__(settings, settings.classes)
 
     def forward(self, read: Input) -> Tensor:
         """Logits of the tags, (B, N, K)."""
@@ -57,15 +42,6 @@ class BERTTagger(nn.Module):
         logits_WK = self.output(hidden_BNd[begins])
         loss, _, correct = smoothed_cross_entropy(logits_WK, batch.tags_BN[begins], 0.0)
         return {"loss": LossTerm(1.0, loss, per="tags"), "accuracy": LossTerm(0.0, correct, per="tags")}
-
-    def taken_from(self, trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return the reusable weights of a pretrained model: the encoder, and the classifier if it fits."""
-        weights = self.state_dict()
-        return {
-            name: weight
-            for name, weight in trained.items()
-            if name in weights and weights[name].shape == weight.shape
-        }
 
 
 Model = BERTTagger

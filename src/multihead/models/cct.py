@@ -15,7 +15,7 @@ from multihead.nn.parts.convolutional_tokenizer import ConvolutionalTokenizer
 from multihead.nn.parts.patch_positions import NoPatchPositions, PatchPositions, SinusoidalPatchPositions
 from multihead.nn.parts.pooling import SequencePooling
 
-TASK = "pictures"
+TASK = "images"
 
 
 class Settings(VisionSettings):
@@ -57,14 +57,14 @@ class Settings(VisionSettings):
     @property
     def grid(self) -> int:
         """Number of rows, and of columns, of tokens."""
-        side = self.picture_size
+        side = self.image_size
         for _ in range(self.tokenizer_layers):
             side = (side + 1) // 2
         return side
 
 
 class CompactConvolutionalTransformer(VisionTransformer):
-    """Maps pictures to logits: convolutional tokenizer, encoder, sequence pooling, linear classifier."""
+    """Maps images to logits: convolutional tokenizer, encoder, sequence pooling, linear classifier."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings, _parts(settings))

@@ -4,65 +4,45 @@ The baseline of DETR: the same stem, then convolutions that predict at each plac
 an object of a class has its centre there, and its box.
 """
 
-from typing import Literal
-
 import torch
 import torch.nn.functional as F
 from pydantic import PositiveFloat, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from multihead.batch import SceneBatch
+from multihead.models._detection import DetectorSettings
 from multihead.nn.losses import Loss, LossTerm
 from multihead.nn.parts.boxes import edges
 from multihead.nn.parts.residual_stem import ResidualBlock, ResidualStem
-from multihead.recipe import settings
 
 TASK = "detection"
 PRIOR = -4.6
 """Initial logit of a centre, log(0.01 / 0.99) (Lin et al. 2017, sec. 4.1)."""
 
 
-class Settings(settings.Settings):
+class Settings(DetectorSettings):
     """Settings of the convolutional detector."""
 
-    picture_size: PositiveInt = 96
-    """Height and width of the pictures, in pixels; set by the data."""
-    channels: Literal[3] = 3
-    """Channels of the pictures; set by the data."""
-    classes: PositiveInt = 8
-    """Number of classes; set by the data."""
-    class_names: tuple[str, ...] = ()
-    """Names of the classes; set by the data."""
-    patch_size: PositiveInt = 8
-    """Stride of the stem in pixels, a power of 2."""
     upsamplings: int = 1
     """Doublings of the feature map before the prediction: close centres fall into different cells."""
-    stem_width: PositiveInt = 32
-    """Channels of the stem's first convolution, doubled wherever the picture is halved."""
     width: PositiveInt = 128
     """Channels of the blocks after the stem."""
     blocks: PositiveInt = 4
     """Number of residual blocks after the stem."""
     detections: PositiveInt = 16
-    """Number of detections in a picture: the highest peaks."""
+    """Number of detections in an image: the highest peaks."""
     box_weight: PositiveFloat = 2.0
     """Weight of the L1 distance of boxes, as a multiple of the feature map's stride, in the loss."""
 
     @model_validator(mode="after")
     def _consistent(self) -> "Settings":
-        if self.patch_size.bit_count() != 1:
-            raise ValueError(f"patch_size {self.patch_size} is not a power of 2")
-        if self.picture_size % self.patch_size:
-            raise ValueError(
-                f"picture_size {self.picture_size} is not a multiple of patch_size {self.patch_size}"
-            )
         if not 0 <= self.upsamplings < self.patch_size.bit_length():
             raise ValueError(f"upsamplings {self.upsamplings} is not from 0 to log2(patch_size)")
         return self
 
 
 class ConvDetector(nn.Module):
-    """Maps pictures to a heat map of centres for each class, and to a box at each place."""
+    """Maps images to a heat map of centres for each class, and to a box at each place."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
@@ -120,11 +100,11 @@ class ConvDetector(nn.Module):
         edges_BM4 = edges(batch.boxes_BM4) * size
         heat_BKrc = heat_maps(batch, self.settings.classes, rows, columns)
         focal = focal_loss(logits_BKrc, heat_BKrc)
-        pictures, places = (batch.classes_BM >= 0).nonzero(as_tuple=True)
-        own_N4 = edges_BM4[pictures, places]
+        images, places = (batch.classes_BM >= 0).nonzero(as_tuple=True)
+        own_N4 = edges_BM4[images, places]
         x_N = ((own_N4[:, 0] + own_N4[:, 2]) / 2).long().clamp(0, columns - 1)
         y_N = ((own_N4[:, 1] + own_N4[:, 3]) / 2).long().clamp(0, rows - 1)
-        predicted_N4 = sides_B4rc[pictures, :, y_N, x_N]
+        predicted_N4 = sides_B4rc[images, :, y_N, x_N]
         centre_N2 = torch.stack([x_N, y_N], dim=1) + 0.5
         true_N4 = torch.cat([centre_N2 - own_N4[:, :2], own_N4[:, 2:] - centre_N2], dim=1)
         distance = (predicted_N4 - true_N4).abs().mean(dim=1).sum()

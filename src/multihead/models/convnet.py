@@ -1,7 +1,7 @@
-"""A residual convolutional network for small pictures, "Deep Residual Learning" (He et al. 2016, sec. 4.2).
+"""A residual convolutional network for small images, "Deep Residual Learning" (He et al. 2016, sec. 4.2).
 
 The baseline of the vision transformers: 3 x 3 convolutions with batch norm in three stages, of which the
-second and third halve the picture and double the width; then the mean over all positions and a linear
+second and third halve the image and double the width; then the mean over all positions and a linear
 classifier.
 """
 
@@ -11,20 +11,20 @@ import torch.nn.functional as F
 from pydantic import PositiveInt
 from torch import Tensor, nn
 
-from multihead.batch import PictureBatch
-from multihead.models._vision import PictureSettings
+from multihead.batch import ImageBatch
+from multihead.models._vision import ImageSettings
 from multihead.nn.losses import Loss
-from multihead.nn.parts.picture_layers import apply_channels_last
+from multihead.nn.parts.image_layers import apply_channels_last
 from multihead.nn.parts.soft_labels import soft_label_loss
 
-TASK = "pictures"
+TASK = "images"
 
 
-class Settings(PictureSettings):
+class Settings(ImageSettings):
     """Settings of the convolutional network; the defaults are ResNet-20 (Table 6)."""
 
-    picture_size: PositiveInt = 32
-    """Height and width of the pictures, in pixels; set by the data."""
+    image_size: PositiveInt = 32
+    """Height and width of the images, in pixels; set by the data."""
     classes: PositiveInt = 10
     """Number of classes; set by the data."""
     width: PositiveInt = 16
@@ -34,7 +34,7 @@ class Settings(PictureSettings):
 
 
 class ConvNet(nn.Module):
-    """Maps pictures to logits of classes by residual blocks of convolutions."""
+    """Maps images to logits of classes by residual blocks of convolutions."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
@@ -57,8 +57,8 @@ class ConvNet(nn.Module):
         logits_BK: Tensor = self.classifier(features_BChw.mean(dim=(2, 3)))
         return logits_BK
 
-    def loss(self, batch: PictureBatch, step: int) -> Loss:
-        """Cross-entropy per picture; negative log-likelihood and accuracy as metrics."""
+    def loss(self, batch: ImageBatch, step: int) -> Loss:
+        """Cross-entropy per image; negative log-likelihood and accuracy as metrics."""
         return soft_label_loss(self(batch.pixels_BChw), batch, self.settings.label_smoothing)
 
 

@@ -1,6 +1,6 @@
-"""Deep Sets (Zaheer et al. 2017): the pictures of a set are compared with their mean, without attention.
+"""Deep Sets (Zaheer et al. 2017): the images of a set are compared with their mean, without attention.
 
-The baseline of ``set_encoder``: the same pictures' vectors, the same feed-forward networks and widths.
+The baseline of ``set_encoder``: the same images' vectors, the same feed-forward networks and widths.
 """
 
 import torch
@@ -42,7 +42,7 @@ class MeanLayer(nn.Module):
 
 
 class DeepSets(SetEncoder):
-    """Maps sets of pictures to a logit for each, by the set's mean alone."""
+    """Maps sets of images to a logit for each, by the set's mean alone."""
 
     def mixing(self, s: set_encoder.Settings) -> nn.Module:
         """Layers of means, (B, N, d_model) to the same."""

@@ -10,6 +10,7 @@ from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from multihead.batch import SceneBatch
+from multihead.models._detection import DetectorSettings
 from multihead.nn import FeedForward, PostNorm, PreNorm
 from multihead.nn.initialisation import initialise
 from multihead.nn.losses import Loss, LossTerm
@@ -27,27 +28,14 @@ from multihead.nn.parts.positioned_attention import PositionedAttention, grid_pl
 from multihead.nn.parts.residual_stem import ResidualStem
 from multihead.nn.parts.set_loss import SetLoss, set_loss
 from multihead.nn.residual import ResidualKind
-from multihead.recipe import settings
 
 TASK = "detection"
 NORMS: dict[str, ResidualKind] = {"post": PostNorm, "pre": PreNorm}
 
 
-class Settings(settings.Settings):
+class Settings(DetectorSettings):
     """Settings of DETR; the defaults are the paper's, but for the stem."""
 
-    picture_size: PositiveInt = 96
-    """Height and width of the pictures, in pixels; set by the data."""
-    channels: Literal[3] = 3
-    """Channels of the pictures; set by the data."""
-    classes: PositiveInt = 8
-    """Number of classes, without "no object"; set by the data."""
-    class_names: tuple[str, ...] = ()
-    """Names of the classes; set by the data."""
-    patch_size: PositiveInt = 8
-    """Height and width of a position of the feature map, in pixels; a power of 2."""
-    stem_width: PositiveInt = 32
-    """Channels of the stem's first convolution, doubled wherever the picture is halved."""
     d_model: PositiveInt = 256
     """Width of the residual stream."""
     d_ff: PositiveInt = 2048
@@ -59,7 +47,7 @@ class Settings(settings.Settings):
     decoder_layers: PositiveInt = 6
     """Number of decoder layers."""
     queries: PositiveInt = 100
-    """Number of object queries: the maximum number of objects in a picture."""
+    """Number of object queries: the maximum number of objects in an image."""
     anchors: bool = False
     """Queries are boxes that each decoder layer corrects (DAB-DETR, Liu et al. 2022), in place of learned
     vectors; they learn much faster."""
@@ -89,16 +77,10 @@ class Settings(settings.Settings):
     def _consistent(self) -> "Settings":
         if self.d_model % (4 * self.num_heads):
             raise ValueError(f"d_model {self.d_model} is not a multiple of 4 num_heads")
-        if self.patch_size.bit_count() != 1:
-            raise ValueError(f"patch_size {self.patch_size} is not a power of 2")
         if self.proposals and not self.anchors:
             raise ValueError("proposals are boxes that become anchors: set anchors = true")
         if self.proposals and self.query_groups > 1:
             raise ValueError("proposals would be the same in all query_groups: set query_groups = 1")
-        if self.picture_size % self.patch_size:
-            raise ValueError(
-                f"picture_size {self.picture_size} is not a multiple of patch_size {self.patch_size}"
-            )
         return self
 
 
@@ -121,7 +103,7 @@ class DetrEncoderLayer(nn.Module):
 
 
 class DetrDecoderLayer(nn.Module):
-    """Self-attention among the queries, attention to the picture, feed-forward (figure 10, right)."""
+    """Self-attention among the queries, attention to the image, feed-forward (figure 10, right)."""
 
     def __init__(self, s: Settings) -> None:
         super().__init__()
@@ -157,7 +139,7 @@ class DetrDecoderLayer(nn.Module):
 
 
 class DETR(nn.Module):
-    """Maps pictures to a set of boxes with classes: stem, encoder, decoder of object queries (figure 2)."""
+    """Maps images to a set of boxes with classes: stem, encoder, decoder of object queries (figure 2)."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
@@ -184,7 +166,7 @@ class DETR(nn.Module):
             groups: number of sets of queries, from the first; Q is ``queries`` times this.
 
         Returns:
-            Boxes are centres and sizes as fractions of the picture; L is the number of decoder layers.
+            Boxes are centres and sizes as fractions of the image; L is the number of decoder layers.
         """
         return self.decode(*self.encode(pixels_BChw), groups)[:2]
 
@@ -246,7 +228,7 @@ class DETR(nn.Module):
         }
 
     def _compare(self, logits_LBQK: Tensor, boxes_LBQ4: Tensor, batch: SceneBatch, times: int = 1) -> SetLoss:
-        """Compare predictions with the objects of a batch, each picture ``times`` times."""
+        """Compare predictions with the objects of a batch, each image ``times`` times."""
         s = self.settings
         return set_loss(
             logits_LBQK,
@@ -260,7 +242,7 @@ class DETR(nn.Module):
 
 
 def by_group(x: Tensor, groups: int, dim: int = 1) -> Tensor:
-    """Split a dimension of queries into groups that count as pictures; B, G Q to B G, Q before ``dim``."""
+    """Split a dimension of queries into groups that count as images; B, G Q to B G, Q before ``dim``."""
     shape = x.shape
     return x.reshape(*shape[: dim - 1], shape[dim - 1] * groups, shape[dim] // groups, *shape[dim + 1 :])
 

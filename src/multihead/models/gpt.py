@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from multihead.batch import Source, TextBatch
 from multihead.models._attention import CausalAttentionSettings, feed_forward, is_reversible, self_attention
+from multihead.models._checks import check_heads
 from multihead.nn import LearnedPositions, Loss, PreNorm, TokenEmbedding, masks
 from multihead.nn.decoding import DecoderState, left_padded
 from multihead.nn.description import CausalSpec, EmbeddingSpec, LinearSpec, PositionsSpec, StackSpec, describe
@@ -58,11 +59,7 @@ class Settings(CausalAttentionSettings):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Settings":
-        if not self.d_k and self.d_model % self.num_heads:
-            raise ValueError(
-                f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}; "
-                "change one or set d_k"
-            )
+        check_heads(self.d_model, self.num_heads, self.d_k)
         return self
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 from torch import nn
 
+from multihead.models._checks import check_heads
 from multihead.models.gpt import GPT, STD
 from multihead.nn import (
     DotProductAttention,
@@ -79,15 +80,7 @@ class Settings(settings.Settings):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Settings":
-        if not self.d_k and self.d_model % self.num_heads:
-            raise ValueError(
-                f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}; "
-                "change one or set d_k"
-            )
-        if self.num_kv_heads and self.num_heads % self.num_kv_heads:
-            raise ValueError(
-                f"num_heads {self.num_heads} is not a multiple of num_kv_heads {self.num_kv_heads}"
-            )
+        check_heads(self.d_model, self.num_heads, self.d_k, self.num_kv_heads)
         if self.positions == "rotary" and self.head_width % 2:
             raise ValueError('positions = "rotary" rotates pairs, but the width of a head, d_k, is odd')
         if self.query_key_norm and self.positions in ("alibi", "relative"):

@@ -1,4 +1,4 @@
-"""An encoder without positions over a set of pictures, which finds the odd one out.
+"""An encoder without positions over a set of images, which finds the odd one out.
 
 Self-attention without positions is permutation-equivariant (Vaswani et al. 2017, sec. 3.5; Lee et al. 2019,
 "Set Transformer"): reordering the set reorders the outputs and changes nothing else.
@@ -21,18 +21,18 @@ TASK = "sets"
 
 
 class Settings(settings.Settings):
-    """Settings of a model of sets of pictures."""
+    """Settings of a model of sets of images."""
 
-    picture_size: PositiveInt = 28
-    """Height and width of the pictures, in pixels; set by the data."""
+    image_size: PositiveInt = 28
+    """Height and width of the images, in pixels; set by the data."""
     channels: Literal[1, 3] = 1
-    """1 for greyscale pictures, 3 for colour; set by the data."""
+    """1 for greyscale images, 3 for colour; set by the data."""
     stem_width: PositiveInt = 16
-    """Channels of the first convolution, doubled wherever the picture is halved."""
+    """Channels of the first convolution, doubled wherever the image is halved."""
     patch_size: PositiveInt = 4
-    """Stride of the convolutional stem, a power of 2; its feature map is averaged to one vector a picture."""
+    """Stride of the convolutional stem, a power of 2; its feature map is averaged to one vector an image."""
     d_model: PositiveInt = 64
-    """Width of a picture's vector."""
+    """Width of an image's vector."""
     d_ff: PositiveInt = 128
     """Inner width of the feed-forward networks."""
     num_layers: PositiveInt = 2
@@ -52,7 +52,7 @@ class Settings(settings.Settings):
 
 
 class SetEncoder(nn.Module):
-    """Maps sets of pictures to a logit for each: is it the odd one?"""
+    """Maps sets of images to a logit for each: is it the odd one?"""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class SetEncoder(nn.Module):
             initialise(part, "xavier")
 
     def mixing(self, s: Settings) -> nn.Module:
-        """The part that compares the pictures of a set, (B, N, d_model) to the same."""
+        """The part that compares the images of a set, (B, N, d_model) to the same."""
         return TransformerEncoder(
             s.num_layers,
             s.d_model,
@@ -77,17 +77,17 @@ class SetEncoder(nn.Module):
 
     def forward(self, pixels_BNChw: Tensor) -> Tensor:
         """Logits of the odd one, (B, N); pixels are from 0 (black) to 1."""
-        x_BNd = self.project(self.pictures(pixels_BNChw))
+        x_BNd = self.project(self.images(pixels_BNChw))
         logits_BN: Tensor = self.output(self.mix(x_BNd)).squeeze(-1)
         return logits_BN
 
-    def pictures(self, pixels_BNChw: Tensor) -> Tensor:
-        """One vector a picture, (B, N, width): the mean over its feature map."""
+    def images(self, pixels_BNChw: Tensor) -> Tensor:
+        """One vector an image, (B, N, width): the mean over its feature map."""
         features = self.stem(2 * pixels_BNChw.flatten(0, 1) - 1)
         return torch.unflatten(features.mean(dim=(2, 3)), 0, tuple(pixels_BNChw.shape[:2]))
 
     def loss(self, batch: SetBatch, step: int) -> Loss:
-        """Cross-entropy over the pictures of a set; accuracy as a metric."""
+        """Cross-entropy over the images of a set; accuracy as a metric."""
         loss, _, correct = smoothed_cross_entropy(self(batch.pixels_BNChw), batch.odd_B, 0.0)
         return {"loss": LossTerm(1.0, loss, per="sets"), "accuracy": LossTerm(0.0, correct, per="sets")}
 

@@ -5,20 +5,18 @@ Fixed sinusoids of two dimensions, the mean patch in the place of a class token,
 
 from pydantic import PositiveInt, model_validator
 
-from multihead.models._vision import VisionSettings
+from multihead.models._vision import PatchSettings
 from multihead.models.vit import Parts, VisionTransformer
 from multihead.nn.parts.patch_positions import SinusoidalPatchPositions
 from multihead.nn.parts.patches import LinearPatches
 from multihead.nn.parts.pooling import MeanPooling
 
-TASK = "pictures"
+TASK = "images"
 
 
-class Settings(VisionSettings):
+class Settings(PatchSettings):
     """Settings of SimpleViT; the defaults are the paper's ViT-S/16."""
 
-    patch_size: PositiveInt = 16
-    """Height and width of a patch, in pixels."""
     d_model: PositiveInt = 384
     """Width of embeddings and of the residual stream, a multiple of 4."""
     d_ff: PositiveInt = 1536
@@ -28,24 +26,15 @@ class Settings(VisionSettings):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Settings":
-        if self.picture_size % self.patch_size:
-            raise ValueError(
-                f"picture_size {self.picture_size} is not a multiple of patch_size {self.patch_size}"
-            )
         if self.d_model % 4 or self.d_model < 8:
             raise ValueError(
                 f"sinusoids of two dimensions need a d_model of 8, 12, 16, ..., not {self.d_model}"
             )
         return self
 
-    @property
-    def grid(self) -> int:
-        """Number of rows, and of columns, of patches."""
-        return self.picture_size // self.patch_size
-
 
 class SimpleViT(VisionTransformer):
-    """Maps pictures to logits: patches with fixed sinusoids, encoder, mean patch, linear classifier."""
+    """Maps images to logits: patches with fixed sinusoids, encoder, mean patch, linear classifier."""
 
     def __init__(self, settings: Settings) -> None:
         s = settings

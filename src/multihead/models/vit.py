@@ -12,11 +12,11 @@ import torch
 from pydantic import PositiveInt, model_validator
 from torch import Tensor, nn
 
-from multihead.batch import PictureBatch
+from multihead.batch import ImageBatch
 from multihead.models._attention import EncoderAttentionSettings, feed_forward, is_reversible, self_attention
-from multihead.models._vision import VisionSettings
+from multihead.models._vision import PatchSettings, VisionSettings
 from multihead.nn import FeedForward, MultiHeadAttention, PreNorm, TransformerEncoder, description
-from multihead.nn.description import PictureSpec, StackSpec, UndescribedError, describe
+from multihead.nn.description import ImageSpec, StackSpec, UndescribedError, describe
 from multihead.nn.initialisation import initialise
 from multihead.nn.losses import Loss
 from multihead.nn.modules import Dropout, set_epsilon
@@ -28,29 +28,23 @@ from multihead.nn.parts.reversible import ReversibleStack
 from multihead.nn.parts.soft_labels import soft_label_loss
 from multihead.nn.parts.stochastic_depth import StochasticPreNorm, set_drop_probabilities
 
-TASK = "pictures"
+TASK = "images"
 CLASSIFIER, POSITIONS = ("classifier.weight", "classifier.bias"), "positions.weight"
 
 
-class Settings(VisionSettings, EncoderAttentionSettings):
+class Settings(PatchSettings, EncoderAttentionSettings):
     """Settings of the Vision Transformer; the defaults are ViT-B/16."""
 
-    patch_size: PositiveInt = 16
-    """Height and width of a patch, in pixels."""
     stem: Literal["linear", "convolutional"] = "linear"
     """Patch embedding: a linear projection (eq. 1), or a few convolutions (the hybrid of sec. 3.1; Xiao et
-    al. 2021), which learn from fewer pictures and need a patch_size that is a power of 2."""
+    al. 2021), which learn from fewer images and need a patch_size that is a power of 2."""
     stem_width: PositiveInt = 16
-    """Channels of the first convolution (stem = "convolutional"), doubled wherever the picture is halved."""
+    """Channels of the first convolution (stem = "convolutional"), doubled wherever the image is halved."""
     pooling: Literal["class", "mean"] = "class"
     """Input of the classifier: a class token (eq. 4), or the mean over the patches (app. D.3)."""
 
     @model_validator(mode="after")
     def _consistent(self) -> "Settings":
-        if self.picture_size % self.patch_size:
-            raise ValueError(
-                f"picture_size {self.picture_size} is not a multiple of patch_size {self.patch_size}"
-            )
         if self.stem == "convolutional" and self.patch_size.bit_count() != 1:
             raise ValueError(
                 f'stem = "convolutional" needs a patch_size that is a power of 2, not {self.patch_size}'
@@ -59,18 +53,13 @@ class Settings(VisionSettings, EncoderAttentionSettings):
             raise ValueError("stochastic_depth skips sublayers, which reversible layers (reformer) cannot")
         return self
 
-    @property
-    def grid(self) -> int:
-        """Number of rows, and of columns, of patches."""
-        return self.picture_size // self.patch_size
-
 
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The parts of a vision transformer around its encoder, each made when it is needed.
 
     Attributes:
-        patches: embeds pictures, (B, C, h, w) to (B, P, d_model); its ``grid(h, w)`` is (rows, columns).
+        patches: embeds images, (B, C, h, w) to (B, P, d_model); its ``grid(h, w)`` is (rows, columns).
         positions: ``forward(x_BPd, rows, columns)`` adds positions to the patches.
         pool: ``forward(x_BNd)`` reduces the encoder's output to the classifier's input, (B, d_model); its
             ``shares`` are the weights of the N tokens in it.
@@ -125,7 +114,7 @@ def paper_parts(s: Settings, registers: int = 0) -> Parts:
 
 
 class VisionTransformer(nn.Module):
-    """Maps pictures to logits of classes: patches, pre-norm encoder, linear classifier (figure 1).
+    """Maps images to logits of classes: patches, pre-norm encoder, linear classifier (figure 1).
 
     Args:
         settings: sizes of the encoder.
@@ -181,7 +170,7 @@ class VisionTransformer(nn.Module):
 
         Args:
             pixels_BChw: from 0 (black) to 1; height and width are multiples of a patch's. Positions are
-                interpolated unless both are ``picture_size``.
+                interpolated unless both are ``image_size``.
         """
         logits_BK: Tensor = self.classifier(self.read(pixels_BChw))
         return logits_BK
@@ -200,20 +189,20 @@ class VisionTransformer(nn.Module):
         read_Bd: Tensor = self.pool(self.encoder(self.dropout(x_BNd)))
         return read_Bd
 
-    def describe(self) -> PictureSpec:
+    def describe(self) -> ImageSpec:
         """The description that exports read."""
         patches, positions, pool = self.patches, self.positions, self.pool
         if type(patches) is not LinearPatches or type(positions) is not PatchPositions:
             raise UndescribedError("the patches or their positions are not those of the paper")
         if positions.rows != positions.columns:
-            raise UndescribedError("the pictures are not square")
+            raise UndescribedError("the images are not square")
         if type(pool) is MeanPooling and pool.skip != self.before:
             raise UndescribedError("the mean includes tokens that are no patches")
         if type(pool) not in (ClassPooling, MeanPooling):
             raise UndescribedError(f"{type(pool).__name__} is neither a class token nor a mean")
         token = () if self.class_token is None else (self.class_token,)
         registers = () if self.registers is None else (self.registers.weight_Rd,)
-        return PictureSpec(
+        return ImageSpec(
             description.describe_linear(patches.project),
             patches.size,
             self.settings.channels,
@@ -225,15 +214,15 @@ class VisionTransformer(nn.Module):
             description.describe_linear(self.classifier),
         )
 
-    def loss(self, batch: PictureBatch, step: int) -> Loss:
-        """Cross-entropy per picture; negative log-likelihood and accuracy as metrics."""
+    def loss(self, batch: ImageBatch, step: int) -> Loss:
+        """Cross-entropy per image; negative log-likelihood and accuracy as metrics."""
         return soft_label_loss(self(batch.pixels_BChw), batch, self.settings.label_smoothing)
 
     def taken_from(self, trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the reusable weights of a pretrained model, for fine-tuning (sec. 3.2).
 
         The classifier is reused if the number of classes agrees. Positions are interpolated to this model's
-        pictures.
+        images.
         """
         weights = self.state_dict()
         fits = all(trained[name].shape == weights[name].shape for name in CLASSIFIER if name in trained)

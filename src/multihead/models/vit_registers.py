@@ -5,7 +5,7 @@ from pydantic import PositiveInt
 from multihead.models import vit
 from multihead.models.vit import VisionTransformer, paper_parts
 
-TASK = "pictures"
+TASK = "images"
 
 
 class Settings(vit.Settings):
@@ -16,7 +16,7 @@ class Settings(vit.Settings):
 
 
 class ViTWithRegisters(VisionTransformer):
-    """Maps pictures to logits: class token, registers, patches, encoder, linear classifier (figure 6)."""
+    """Maps images to logits: class token, registers, patches, encoder, linear classifier (figure 6)."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings, paper_parts(settings, settings.registers))

@@ -3,23 +3,23 @@
 "Vision Transformer for Small-Size Datasets" (Lee, Lee and Song 2021).
 """
 
-from pydantic import PositiveInt, model_validator
+from pydantic import PositiveInt
 
-from multihead.models._vision import VisionSettings
+from multihead.models._vision import PatchSettings
 from multihead.models.vit import Parts, VisionTransformer
 from multihead.nn.parts.patch_positions import PatchPositions
 from multihead.nn.parts.patches import LinearPatches
 from multihead.nn.parts.pooling import ClassPooling
 from multihead.nn.parts.small_data import LocalityAttention, ShiftedPatches
 
-TASK = "pictures"
+TASK = "images"
 
 
-class Settings(VisionSettings):
-    """Settings of the ViT for small data sets; the defaults are the paper's ViT for pictures of 64 pixels."""
+class Settings(PatchSettings):
+    """Settings of the ViT for small data sets; the defaults are the paper's ViT for images of 64 pixels."""
 
-    picture_size: PositiveInt = 64
-    """Height and width of the pictures, in pixels; set by the data."""
+    image_size: PositiveInt = 64
+    """Height and width of the images, in pixels; set by the data."""
     patch_size: PositiveInt = 8
     """Height and width of a patch, in pixels."""
     d_model: PositiveInt = 192
@@ -35,22 +35,9 @@ class Settings(VisionSettings):
     locality_attention: bool = True
     """Locality self-attention (sec. 3.2); false: scaled dot-product attention."""
 
-    @model_validator(mode="after")
-    def _consistent(self) -> "Settings":
-        if self.picture_size % self.patch_size:
-            raise ValueError(
-                f"picture_size {self.picture_size} is not a multiple of patch_size {self.patch_size}"
-            )
-        return self
-
-    @property
-    def grid(self) -> int:
-        """Number of rows, and of columns, of patches."""
-        return self.picture_size // self.patch_size
-
 
 class SmallDataViT(VisionTransformer):
-    """Maps pictures to logits: shifted patches, encoder with locality attention, class token."""
+    """Maps images to logits: shifted patches, encoder with locality attention, class token."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings, _parts(settings))

@@ -18,12 +18,12 @@ from multihead.errors import UserError
 Floats = NDArray[np.float64]
 
 MOST = 100
-"""Maximum number of detections per picture and class."""
+"""Maximum number of detections per image and class."""
 
 
 @dataclass(frozen=True)
 class Truth:
-    """The objects of a picture.
+    """The objects of an image.
 
     Attributes:
         boxes_G4: edges in pixels.
@@ -47,7 +47,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class Detections:
-    """The detections of a picture: edges in pixels, scores and classes."""
+    """The detections of an image: edges in pixels, scores and classes."""
 
     boxes_D4: Floats
     scores_D: Floats
@@ -61,15 +61,15 @@ class DetectionScores:
     Attributes:
         precision_TK: average precision at each threshold and class, over objects of any size.
         by_area: AP by range of areas: small, medium, large.
-        recall: average recall with up to 100 detections a picture and class (AR).
-        pictures: number of pictures.
+        recall: average recall with up to 100 detections an image and class (AR).
+        images: number of images.
         objects: number of objects, without crowds.
     """
 
     precision_TK: Floats
     by_area: dict[str, float]
     recall: float
-    pictures: int
+    images: int
     objects: int
 
     @property
@@ -95,16 +95,16 @@ class DetectionScores:
 def detection_scores(
     truths: Sequence[Truth], detections: Sequence[Detections], classes: int
 ) -> DetectionScores:
-    """Return the average precisions of the detections of several pictures.
+    """Return the average precisions of the detections of several images.
 
     Args:
-        truths: the objects of each picture.
-        detections: the detections of each picture, in any order.
+        truths: the objects of each image.
+        detections: the detections of each image, in any order.
         classes: number of classes, K.
 
     Raises:
         UserError: pycocotools is not installed.
-        ValueError: the numbers of pictures differ.
+        ValueError: the numbers of images differ.
     """
     try:
         coco, evaluation = import_module("pycocotools.coco"), import_module("pycocotools.cocoeval")
@@ -112,16 +112,16 @@ def detection_scores(
         remedy = "Run: pip install 'multihead[detect]'"
         raise UserError("pycocotools is not installed", remedy=remedy) from error
     objects, boxes = [], []
-    for picture, (truth, detected) in enumerate(zip(truths, detections, strict=True)):
+    for image, (truth, detected) in enumerate(zip(truths, detections, strict=True)):
         for edges, kind, crowd, area in zip(
             truth.boxes_G4, truth.classes_G, truth.crowd_G, truth.areas_G, strict=True
         ):
-            objects.append(_annotation(picture, edges, kind) | {"iscrowd": int(crowd), "area": float(area)})
+            objects.append(_annotation(image, edges, kind) | {"iscrowd": int(crowd), "area": float(area)})
         areas = _areas(detected.boxes_D4)
         for edges, kind, score, area in zip(
             detected.boxes_D4, detected.classes_D, detected.scores_D, areas, strict=True
         ):
-            boxes.append(_annotation(picture, edges, kind) | {"score": float(score), "area": float(area)})
+            boxes.append(_annotation(image, edges, kind) | {"score": float(score), "area": float(area)})
     with contextlib.redirect_stdout(io.StringIO()):  # pycocotools reports its progress there
         judge = evaluation.COCOeval(
             *(_dataset(coco.COCO(), rows, len(truths), classes) for rows in (objects, boxes)), "bbox"
@@ -144,15 +144,15 @@ def detection_scores(
     )
 
 
-def _annotation(picture: int, edges_4: Floats, kind: int) -> dict[str, Any]:
+def _annotation(image: int, edges_4: Floats, kind: int) -> dict[str, Any]:
     left, top, right, bottom = edges_4.tolist()
-    return {"image_id": picture, "category_id": int(kind), "bbox": [left, top, right - left, bottom - top]}
+    return {"image_id": image, "category_id": int(kind), "bbox": [left, top, right - left, bottom - top]}
 
 
-def _dataset(coco: Any, rows: Iterable[dict[str, Any]], pictures: int, classes: int) -> Any:
+def _dataset(coco: Any, rows: Iterable[dict[str, Any]], images: int, classes: int) -> Any:
     """Fill a pycocotools.coco.COCO with annotations; their ids start at 1, because 0 means "not matched"."""
     coco.dataset = {
-        "images": [{"id": number} for number in range(pictures)],
+        "images": [{"id": number} for number in range(images)],
         "annotations": [{"id": number, "iscrowd": 0, **row} for number, row in enumerate(rows, start=1)],
         "categories": [{"id": number} for number in range(classes)],
     }

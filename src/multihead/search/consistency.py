@@ -108,7 +108,7 @@ def text_inconsistency(model: nn.Module, vocabulary: int, context: int, device: 
 
 
 def drawing_inconsistency(model: nn.Module, device: torch.device) -> str | None:
-    """Return how a DALL-E's decoder computes the codes of a picture, at once and step by step; None: alike.
+    """Return how a DALL-E's decoder computes the codes of an image, at once and step by step; None: alike.
 
     Two rows of codes are walked, and a few more.
 

@@ -14,7 +14,7 @@ class InspectionRequest:
     """An input to inspect a model with.
 
     Attributes:
-        input: a sentence, a text, a picture file, or a caption.
+        input: a sentence, a text, an image file, or a caption.
         target: an output to use in place of the model's own.
         device: device to compute on.
         asked: layer, head and extent of the inspection.

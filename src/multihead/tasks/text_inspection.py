@@ -22,15 +22,21 @@ from multihead.tasks.inspection import Inspection, InspectionRequest
 from multihead.text.tokenizer import Tokenizer
 
 
+class _TextModel(Protocol):
+    @property
+    def model(self) -> nn.Module: ...
+    @property
+    def tokenizer(self) -> Tokenizer: ...
+
+
 def inspection(
-    reading: TextInspection, model: nn.Module, tokenizer: Tokenizer, kind: Json, request: InspectionRequest
+    loaded: _TextModel, reading: TextInspection, kind: Json, request: InspectionRequest
 ) -> Inspection:
     """Return the inspection of a text.
 
     Args:
+        loaded: the model with its tokenizer.
         reading: the text and the recorded attention.
-        model: the model that read it.
-        tokenizer: its tokenizer.
         kind: kind of self-attention, from ``page.kinds``.
         request: layer, head and extent of the inspection.
     """
@@ -38,7 +44,7 @@ def inspection(
 
     @cache
     def explored() -> SequenceExploration:
-        return explore_text(reading, model, tokenizer, kind, asked)
+        return explore_text(reading, loaded.model, loaded.tokenizer, kind, asked)
 
     def page() -> HtmlPage:
         return make_page(explored())
@@ -55,13 +61,6 @@ def inspection(
         heatmap(alignment(), path)
 
     return Inspection(page, numbers, draw, alignment)
-
-
-class _TextModel(Protocol):
-    @property
-    def model(self) -> nn.Module: ...
-    @property
-    def tokenizer(self) -> Tokenizer: ...
 
 
 def text_page(loaded: _TextModel, inspection: TextInspection, kind: Json, full: bool) -> HtmlPage:

@@ -76,11 +76,7 @@ class Updater:
             for name, (value, per) in terms.items():
                 sums[name] = sums.get(name, 0) + value
                 counts[name] = totals[per]
-        norm = self.clip().item()
-        check_finite(norm, step, sums)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-        return [UpdateStats({name: value.item() for name, value in sums.items()}, counts, norm)]
+        return [self.take_step(step, sums, counts)]
 
     def synchronize(self) -> list[UpdateStats]:
         """Wait until every update has finished; return the statistics that :meth:`update` has not returned.
@@ -99,6 +95,22 @@ class Updater:
         return self
 
     # --- the parts of an update -----------------------------------------------------------------------
+
+    def take_step(self, step: int, sums: Mapping[str, Tensor], counts: dict[str, int]) -> UpdateStats:
+        """Clip the gradient and change the weights; return the statistics of the update.
+
+        Raises:
+            UserError: the gradient is not finite.
+        """
+        norm = self.clip().item()
+        check_finite(norm, step, sums)
+        self.step_optimizer()
+        self.optimizer.zero_grad(set_to_none=True)
+        return UpdateStats({name: value.item() for name, value in sums.items()}, counts, norm)
+
+    def step_optimizer(self) -> None:
+        """Change the weights by the gradient."""
+        self.optimizer.step()
 
     def seed_micro_batch(self, step: int, number: int) -> AbstractContextManager[None]:
         """Seed everything random in a micro-batch from (seed, step, number)."""

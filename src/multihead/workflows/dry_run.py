@@ -41,7 +41,7 @@ class DryRun:
         space: most bytes that the checkpoints take.
         free: bytes free for the run folder.
         seconds_per_update: estimated time of an update.
-        tokens_per_second: throughput in target tokens (or pictures).
+        tokens_per_second: throughput in target tokens (or images).
     """
 
     recipe: Recipe[Settings]

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from multihead.tasks.classification.loaded import LoadedTextClassifier
     from multihead.tasks.detection.loaded import LoadedDetector
     from multihead.tasks.drawing.loaded import LoadedImageGenerator
+    from multihead.tasks.images.loaded import LoadedImageClassifier
     from multihead.tasks.language.loaded import LoadedTextGenerator
     from multihead.tasks.masked.loaded import LoadedMaskFiller
-    from multihead.tasks.pictures.loaded import LoadedImageClassifier
     from multihead.tasks.sets.loaded import LoadedOddOneOut
     from multihead.tasks.spans.loaded import LoadedAnswerer
     from multihead.tasks.tagging.loaded import LoadedTagger
@@ -62,7 +62,7 @@ def load(
 ) -> "LoadedTextClassifier": ...
 @overload
 def load(
-    *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["pictures"]
+    *runs: str | Path, device: str = ..., model_file: Code = ..., task: Literal["images"]
 ) -> "LoadedImageClassifier": ...
 @overload
 def load(

@@ -1,7 +1,7 @@
 """Helpers of the course (docs/course): checks of the exercises, figures, and sizes for a quick run."""
 
 from multihead.apps.course.check import check
-from multihead.apps.course.figures import curves, heads, heatmap, pictures
+from multihead.apps.course.figures import curves, heads, heatmap, images
 from multihead.apps.course.size import size
 
-__all__ = ["check", "curves", "heads", "heatmap", "pictures", "size"]
+__all__ = ["check", "curves", "heads", "heatmap", "images", "size"]

@@ -1,4 +1,4 @@
-"""Figures of the course: weights as a heat map, curves on one pair of axes, pictures in rows."""
+"""Figures of the course: weights as a heat map, curves on one pair of axes, images in rows."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from torch import Tensor
 Labels = Sequence[str]
 
 
-class Picture(Figure):
+class NotebookFigure(Figure):
     """A figure that a notebook shows by itself, without pyplot."""
 
     def _repr_png_(self) -> bytes:
@@ -23,43 +23,47 @@ class Picture(Figure):
 
 def heatmap(
     weights: Tensor, rows: Labels = (), columns: Labels = (), *, title: str = "", numbers: bool = False
-) -> Picture:
+) -> NotebookFigure:
     """Return a heat map of a matrix, (rows, columns); with ``numbers`` each cell shows its value."""
-    figure = Picture(figsize=(1.6 + 0.55 * weights.shape[1], 1.0 + 0.45 * weights.shape[0]), layout="tight")
+    figure = NotebookFigure(
+        figsize=(1.6 + 0.55 * weights.shape[1], 1.0 + 0.45 * weights.shape[0]), layout="tight"
+    )
     _map(figure.add_subplot(), weights, rows, columns, title, numbers=numbers)
     return figure
 
 
-def heads(weights_HQK: Tensor, rows: Labels = (), columns: Labels = (), *, title: str = "head") -> Picture:
+def heads(
+    weights_HQK: Tensor, rows: Labels = (), columns: Labels = (), *, title: str = "head"
+) -> NotebookFigure:
     """Return a heat map for each head, side by side; (heads, rows, columns)."""
     H, Q, K = weights_HQK.shape
-    figure = Picture(figsize=(1.0 + H * (0.6 + 0.32 * K), 1.2 + 0.32 * Q), layout="tight")
+    figure = NotebookFigure(figsize=(1.0 + H * (0.6 + 0.32 * K), 1.2 + 0.32 * Q), layout="tight")
     for head in range(H):
         axes = figure.add_subplot(1, H, head + 1)
         _map(axes, weights_HQK[head], rows if not head else (), columns, f"{title} {head + 1}")
     return figure
 
 
-def pictures(
-    pictures_NChw: Tensor, titles: Labels = (), *, columns: int = 8, overlay_Nrc: Tensor | None = None
-) -> Picture:
-    """Return pictures in rows; pixels from 0 to 1, (pictures, 1 or 3, height, width).
+def images(
+    images_NChw: Tensor, titles: Labels = (), *, columns: int = 8, overlay_Nrc: Tensor | None = None
+) -> NotebookFigure:
+    """Return images in rows; pixels from 0 to 1, (images, 1 or 3, height, width).
 
     Args:
-        pictures_NChw: the pictures.
-        titles: a title above each picture.
-        columns: pictures per row.
-        overlay_Nrc: weights of patches, (pictures, rows, columns), drawn over each picture in orange.
+        images_NChw: the images.
+        titles: a title above each image.
+        columns: images per row.
+        overlay_Nrc: weights of patches, (images, rows, columns), drawn over each image in orange.
     """
-    N, _, height, width = pictures_NChw.shape
+    N, _, height, width = images_NChw.shape
     columns = min(columns, N)
     rows = -(-N // columns)
     lines = max((title.count("\n") + 1 for title in titles), default=0)
-    figure = Picture(figsize=(1.25 * columns, (1.3 + 0.2 * lines) * rows), layout="tight")
-    for number, picture in enumerate(pictures_NChw.detach().float().clamp(0, 1)):
+    figure = NotebookFigure(figsize=(1.25 * columns, (1.3 + 0.2 * lines) * rows), layout="tight")
+    for number, image in enumerate(images_NChw.detach().float().clamp(0, 1)):
         axes = figure.add_subplot(rows, columns, number + 1)
         extent = (0.0, float(width), float(height), 0.0)
-        axes.imshow(picture.expand(3, -1, -1).permute(1, 2, 0).numpy(), extent=extent)
+        axes.imshow(image.expand(3, -1, -1).permute(1, 2, 0).numpy(), extent=extent)
         if overlay_Nrc is not None:
             weights = overlay_Nrc[number].detach().float().numpy()
             share = (weights - weights.min()) / max(1e-9, float(np.ptp(weights))) * 0.75
@@ -78,9 +82,9 @@ def curves(
     xlabel: str = "",
     ylabel: str = "",
     log: bool = False,
-) -> Picture:
+) -> NotebookFigure:
     """Return curves by name over common x; ``log`` scales y logarithmically."""
-    figure = Picture(figsize=(6.4, 3.6), layout="tight")
+    figure = NotebookFigure(figsize=(6.4, 3.6), layout="tight")
     axes = figure.add_subplot()
     for name, values in lines.items():
         places = range(1, len(values) + 1) if x is None else x

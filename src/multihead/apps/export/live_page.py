@@ -17,7 +17,7 @@ from multihead.apps.export import manifest
 from multihead.apps.export import page as exported
 from multihead.apps.export.calibration import calibration_lines
 from multihead.apps.export.folder import refuse_used, write_folder
-from multihead.data.images.opening import Form, as_picture, fit_image, open_picture
+from multihead.data.images.opening import Form, as_image, fit_image, open_image
 from multihead.errors import UserError
 from multihead.inspect.live import PageBlocks, assemble
 from multihead.inspect.page import HtmlPage
@@ -118,7 +118,7 @@ def live_page(
         named: files of sentences for examples and verification; empty: the run's validation data, if it is
             here.
         exact: weights in float32 instead of int8.
-        text: initial text; for an image classifier, a picture file.
+        text: initial text; for an image classifier, an image file.
         folder: destination; refused before anything is computed unless it is empty.
 
     Raises:
@@ -130,8 +130,8 @@ def live_page(
         parts = exported.text_parts(run, exact=exact)
     elif run.task == "masked":
         parts = exported.masked_parts(run, _texts(run, named), exact=exact)
-    elif run.task == "pictures":
-        parts = exported.picture_parts(run, exact=exact)
+    elif run.task == "images":
+        parts = exported.image_parts(run, exact=exact)
     elif run.task == "translation":
         parts = exported.parts(run, _lines(run, named), exact=exact)
     else:
@@ -140,7 +140,7 @@ def live_page(
         raise UserError(fact, place=str(run.folder), remedy=remedy)
     facts = dict(parts.facts)
     if text is not None:
-        facts |= {"picture": _png(run, text)} if run.task == "pictures" else {"text": text}
+        facts |= {"image": _png(run, text)} if run.task == "images" else {"text": text}
     blocks = PageBlocks(parts.engine, parts.weights, parts.vocabularies, facts, parts.scripts)
     return LivePage(parts.facts["name"], blocks, parts.agreement)
 
@@ -167,11 +167,11 @@ def _texts(run: Run, named: Sequence[str]) -> Sequence[str]:
 
 
 def _png(run: Run, path: str) -> str:
-    """Return a picture as the model reads it, a PNG in base64."""
+    """Return an image as the model reads it, a PNG in base64."""
     settings: Any = run.recipe.model
-    pixels = fit_image(open_picture(Path(path)), Form(settings.picture_size, settings.channels))
+    pixels = fit_image(open_image(Path(path)), Form(settings.image_size, settings.channels))
     file = io.BytesIO()
-    as_picture(pixels).save(file, "PNG", optimize=True)
+    as_image(pixels).save(file, "PNG", optimize=True)
     return base64.b64encode(file.getvalue()).decode("ascii")
 
 

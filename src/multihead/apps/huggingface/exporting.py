@@ -1,7 +1,7 @@
 """Export of a run as a folder of the transformers library, verified by the import and by the library.
 
 ``config.json``, ``model.safetensors``, ``tokenizer.json`` with its settings, ``generation_config.json``; for
-pictures ``preprocessor_config.json``.
+images ``preprocessor_config.json``.
 """
 
 import json
@@ -95,7 +95,7 @@ def _write(
         ends = {"bos_token_id": symbols["bos"], "eos_token_id": symbols["eos"]}
         _json(folder / "generation_config.json", ends)
     elif run.recipe.kind == "vit":
-        side, half = settings.picture_size, [0.5] * settings.channels
+        side, half = settings.image_size, [0.5] * settings.channels
         _json(
             folder / "preprocessor_config.json",
             {

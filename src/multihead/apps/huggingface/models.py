@@ -232,7 +232,7 @@ def _vit_faults(s: Any) -> Iterator[str]:
 def _vit_config(s: Any, symbols: Symbols) -> dict[str, Any]:
     return {
         "model_type": "vit",
-        "image_size": s.picture_size,
+        "image_size": s.image_size,
         "patch_size": s.patch_size,
         "num_channels": s.channels,
         "hidden_size": s.d_model,

@@ -78,7 +78,7 @@ def _same_scores(run: Run, model: nn.Module, theirs: Any) -> str:
     with torch.inference_mode():
         if run.recipe.kind == "vit":
             # Ours reads pixels from 0 to 1, theirs from -1 to 1.
-            pixels = torch.rand(2, s.channels, s.picture_size, s.picture_size, generator=random)
+            pixels = torch.rand(2, s.channels, s.image_size, s.image_size, generator=random)
             ours, expected = cast(Any, model)(pixels), theirs(pixel_values=2 * pixels - 1).logits
         else:
             length = min(LENGTH, getattr(s, "context", LENGTH), getattr(s, "max_positions", LENGTH))

@@ -39,8 +39,8 @@ def draw_digits(count: int, seed: int) -> tuple[NDArray[np.uint8], NDArray[np.in
     """
     uniform = Uniform(randomness.derive(seed, "digits"))
     labels_N = np.arange(count) % len(_STROKES)
-    pictures = [_draw(_STROKES[label], uniform) for label in labels_N]
-    return np.stack(pictures), labels_N.astype(np.int64)
+    images = [_draw(_STROKES[label], uniform) for label in labels_N]
+    return np.stack(images), labels_N.astype(np.int64)
 
 
 def _draw(strokes: list[list[tuple[float, float]]], uniform: Uniform) -> NDArray[np.uint8]:

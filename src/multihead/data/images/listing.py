@@ -11,7 +11,7 @@ from PIL import Image
 
 from multihead.data.catalogue import remedy_for_missing
 from multihead.data.images.idx import is_idx, read_idx
-from multihead.data.images.opening import SUFFIXES, open_picture
+from multihead.data.images.opening import SUFFIXES, open_image
 from multihead.errors import UserError
 from multihead.text.delimited import read_table
 from multihead.text.tables import rows as rows_below
@@ -31,7 +31,7 @@ class Listing(Protocol):
     labels: Sequence[str]
     numbered: bool
 
-    def picture(self, index: int) -> Image.Image:
+    def image(self, index: int) -> Image.Image:
         """Return an image unchanged. Raises ``UserError`` if it cannot be read."""
         ...
 
@@ -52,7 +52,7 @@ class ArrayListing:
     ) -> None:
         self.pixels, self.labels, self.name, self.numbered = pixels, labels, name, numbered
 
-    def picture(self, index: int) -> Image.Image:
+    def image(self, index: int) -> Image.Image:
         """See ``Listing``."""
         return Image.fromarray(self.pixels[index])
 
@@ -81,9 +81,9 @@ class FileListing:
     def __init__(self, paths: Sequence[Path], labels: Sequence[str], places: Sequence[str]) -> None:
         self.paths, self.labels, self.places = paths, labels, places
 
-    def picture(self, index: int) -> Image.Image:
+    def image(self, index: int) -> Image.Image:
         """See ``Listing``."""
-        return open_picture(self.paths[index], self.places[index])
+        return open_image(self.paths[index], self.places[index])
 
     def place(self, index: int) -> str:
         """See ``Listing``."""
@@ -126,17 +126,17 @@ def list_images(names: Sequence[str], folder: Path, key: str) -> Listing:
     return _from_csv(paths[0])
 
 
-def _from_idx(pictures: Path, labels: Path) -> ArrayListing:
-    pixels, numbers = read_idx(pictures), read_idx(labels)
+def _from_idx(images: Path, labels: Path) -> ArrayListing:
+    pixels, numbers = read_idx(images), read_idx(labels)
     if pixels.ndim != 3:
         fact = f"{pixels.ndim} dimensions, but images need 3 (count, height, width)"
-        raise UserError(fact, place=str(pictures), remedy="Name the images first, then the labels.")
+        raise UserError(fact, place=str(images), remedy="Name the images first, then the labels.")
     if numbers.ndim != 1 or len(numbers) != len(pixels):
-        fact = f"{numbers.size:,} labels for the {len(pixels):,} images of {pictures.name}"
+        fact = f"{numbers.size:,} labels for the {len(pixels):,} images of {images.name}"
         raise UserError(fact, place=str(labels), remedy="Name two files of the same data set.")
     if not len(pixels) or 0 in pixels.shape:
-        raise UserError("no images in this file", place=str(pictures))
-    return ArrayListing(pixels, [str(number) for number in numbers.tolist()], str(pictures), numbered=True)
+        raise UserError("no images in this file", place=str(images))
+    return ArrayListing(pixels, [str(number) for number in numbers.tolist()], str(images), numbered=True)
 
 
 def _from_folder(folder: Path) -> FileListing:
@@ -155,25 +155,33 @@ def _from_folder(folder: Path) -> FileListing:
 
 
 def _from_csv(path: Path) -> FileListing:
-    table = read_table(str(path))
-    _, header = next(table)
-    columns = [name.strip().lower() for name in header]
-    if FILE not in columns or LABEL not in columns:
-        fact = f'no columns "{FILE}" and "{LABEL}" in the header ({", ".join(header) or "empty"})'
-        remedy = f'Name the columns in the first line: "{FILE},{LABEL}".'
-        raise UserError(fact, place=f"{path}:1", remedy=remedy)
-    files, labels, places = [], [], []
-    for place, row in rows_below(table, path, header):
-        name, label = row[columns.index(FILE)], row[columns.index(LABEL)].strip()
-        file = path.parent / name
-        if not file.is_file():
+    rows = read_image_table(path, LABEL)
+    for place, name, _ in rows:
+        if not (path.parent / name).is_file():
             remedy = "Give its path relative to the folder of the list."
             raise UserError(f'no image "{name}"', place=place, remedy=remedy)
-        if not label:
-            raise UserError("an image without a label", place=place)
-        files.append(file)
-        labels.append(label)
-        places.append(f"{place} ({name})")
-    if not files:
+    files = [path.parent / name for _, name, _ in rows]
+    return FileListing(files, [label for *_, label in rows], [f"{place} ({name})" for place, name, _ in rows])
+
+
+def read_image_table(path: Path, column: str) -> list[tuple[str, str, str]]:
+    """Return the place, the file name and the value in a column of each image that a CSV or TSV file lists.
+
+    Raises:
+        UserError: the file cannot be read, lacks a column or a value, or lists no image.
+    """
+    table = read_table(str(path))
+    header = [name.strip().lower() for name in next(table)[1]]
+    if FILE not in header or column not in header:
+        fact = f'no columns "{FILE}" and "{column}" in the header ({", ".join(header) or "empty"})'
+        remedy = f'Name the columns in the first line: "{FILE},{column}".'
+        raise UserError(fact, place=f"{path}:1", remedy=remedy)
+    rows = []
+    for place, row in rows_below(table, path, header):
+        value = row[header.index(column)].strip()
+        if not value:
+            raise UserError(f"an image without a {column}", place=place)
+        rows.append((place, row[header.index(FILE)], value))
+    if not rows:
         raise UserError("no image is listed", place=str(path))
-    return FileListing(files, labels, places)
+    return rows

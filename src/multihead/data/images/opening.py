@@ -48,7 +48,7 @@ class Form:
     channels: int
 
 
-def open_picture(path: Path | BinaryIO, place: str = "") -> Image.Image:
+def open_image(path: Path | BinaryIO, place: str = "") -> Image.Image:
     """Open an image as greyscale ("L") or colour ("RGB"), rotated by its EXIF tag, on a white background.
 
     An animation gives its first frame; 16 bits a channel are reduced to the upper 8.
@@ -64,9 +64,9 @@ def open_picture(path: Path | BinaryIO, place: str = "") -> Image.Image:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit is lower
-            with Image.open(path, formats=FORMATS) as picture:
-                _check_size(*picture.size, place)
-                upright = ImageOps.exif_transpose(picture)
+            with Image.open(path, formats=FORMATS) as image:
+                _check_size(*image.size, place)
+                upright = ImageOps.exif_transpose(image)
                 upright.load()
         return _plain(upright)
     except FileNotFoundError:
@@ -92,36 +92,36 @@ def _too_large(what: str, place: str) -> UserError:
     return UserError(fact, place=place, remedy="Scale it down first.")
 
 
-def _plain(picture: Image.Image) -> Image.Image:
-    if picture.mode in ("L", "RGB"):
-        return picture
-    if picture.mode in ("I", "F") or picture.mode.startswith("I;16"):
-        values = np.asarray(picture, dtype=np.float64)
+def _plain(image: Image.Image) -> Image.Image:
+    if image.mode in ("L", "RGB"):
+        return image
+    if image.mode in ("I", "F") or image.mode.startswith("I;16"):
+        values = np.asarray(image, dtype=np.float64)
         top = 65535 if values.max(initial=0) > 255 else 255
         return Image.fromarray((values.clip(0, top) * (255 / top)).astype(np.uint8))
-    if picture.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in picture.info:
-        coloured = picture.convert("RGBA")
+    if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
+        coloured = image.convert("RGBA")
         paper = Image.new("RGBA", coloured.size, "white")
-        return Image.alpha_composite(paper, coloured).convert("L" if picture.mode in ("LA", "La") else "RGB")
-    return picture.convert("L" if picture.mode == "1" else "RGB")
+        return Image.alpha_composite(paper, coloured).convert("L" if image.mode in ("LA", "La") else "RGB")
+    return image.convert("L" if image.mode == "1" else "RGB")
 
 
-def channels_of(picture: Image.Image) -> int:
+def channels_of(image: Image.Image) -> int:
     """Return 1 for a greyscale image, 3 for a colour one."""
-    return 1 if picture.mode == "L" else 3
+    return 1 if image.mode == "L" else 3
 
 
-def fit_image(picture: Image.Image, form: Form) -> Pixels:
+def fit_image(image: Image.Image, form: Form) -> Pixels:
     """Scale the shorter side to ``form.size`` and centre-crop the longer one; (channels, size, size)."""
-    if picture.mode != _MODES[form.channels]:
-        picture = picture.convert(_MODES[form.channels])
-    if picture.size != (form.size, form.size):
-        picture = ImageOps.fit(picture, (form.size, form.size), Image.Resampling.BICUBIC)
-    pixels = np.asarray(picture, dtype=np.uint8)
+    if image.mode != _MODES[form.channels]:
+        image = image.convert(_MODES[form.channels])
+    if image.size != (form.size, form.size):
+        image = ImageOps.fit(image, (form.size, form.size), Image.Resampling.BICUBIC)
+    pixels = np.asarray(image, dtype=np.uint8)
     return pixels[None] if form.channels == 1 else np.ascontiguousarray(pixels.transpose(2, 0, 1))
 
 
-def as_picture(pixels_Chw: Pixels) -> Image.Image:
+def as_image(pixels_Chw: Pixels) -> Image.Image:
     """Return pixels, (channels, height, width), as an image."""
     if pixels_Chw.shape[0] == 1:
         return Image.fromarray(pixels_Chw[0])

@@ -20,8 +20,7 @@ def uniforms(seed: int, epoch: int, indices: Sequence[int], count: int) -> Unifo
     NumPy keeps only the raw output of a bit generator stable between versions (NEP 19).
     """
     raw = [
-        np.random.PCG64(randomness.derive(seed, "picture", epoch, index)).random_raw(count)
-        for index in indices
+        np.random.PCG64(randomness.derive(seed, "image", epoch, index)).random_raw(count) for index in indices
     ]
     bits = np.array(raw, dtype=np.uint64) >> np.uint64(11)
     values: Uniforms = bits.astype(np.float64) * 2.0**-53

@@ -109,10 +109,8 @@ def _kinds() -> list[tuple[str, str, str, str]]:
 def draw_shapes() -> tuple[NDArray[np.uint8], list[str]]:
     """Return images on white, (9216, 3, SIZE, SIZE), and their captions."""
     covers = {key: _cover(*key) for key in product(SIZES, SHAPES, PLACES)}
-    pictures = [
-        _colour(covers[size, shape, place], COLOURS[colour]) for size, colour, shape, place in _kinds()
-    ]
-    return np.stack(pictures), captions()
+    images = [_colour(covers[size, shape, place], COLOURS[colour]) for size, colour, shape, place in _kinds()]
+    return np.stack(images), captions()
 
 
 def _cover(size: str, shape: str, place: str) -> Plane:

@@ -16,10 +16,10 @@ from multihead.data.store import BrokenStoreError
 PIXELS, LABELS = "pixels.npy", "labels.npy"
 
 
-class PictureWriter:
+class ImageWriter:
     """Writes images to a store one by one, holding none in memory.
 
-    >>> with PictureWriter(folder, 2, Form(28, 1)) as writer: writer.add(pixels, 3)
+    >>> with ImageWriter(folder, 2, Form(28, 1)) as writer: writer.add(pixels, 3)
 
     The labels are written last: a folder with labels is a complete store.
     """
@@ -47,8 +47,8 @@ class PictureWriter:
             np.save(self._folder / LABELS, np.array(self._labels, dtype=np.int64), allow_pickle=False)
 
 
-class PictureStore:
-    """Labelled images in a folder written by ``PictureWriter``.
+class ImageStore:
+    """Labelled images in a folder written by ``ImageWriter``.
 
     Attributes:
         pixels: (N, channels, size, size), memory-mapped.

@@ -10,7 +10,7 @@ from multihead.data.stream import START, Stream, StreamPosition
 B = TypeVar("B", bound=Batch)
 
 
-class PictureStream(Stream[B]):
+class ImageStream(Stream[B]):
     """Endless stream of image batches; see :class:`Stream`.
 
     Images that do not fill a batch are skipped in an epoch; they differ between epochs.
@@ -18,7 +18,7 @@ class PictureStream(Stream[B]):
     Args:
         count: number of images.
         make: (image indices, epoch) -> batch; a function of its arguments.
-        batch_pictures: images in a batch.
+        batch_images: images in a batch.
         seed: with the epoch, seeds the order.
         position: the first batch to yield.
     """
@@ -28,18 +28,18 @@ class PictureStream(Stream[B]):
         count: int,
         make: Callable[[Indices, int], B],
         *,
-        batch_pictures: int,
+        batch_images: int,
         seed: int,
         position: StreamPosition = START,
     ) -> None:
         assert count > 0, "no images to train on"
         super().__init__(position)
         self._count, self._make = count, make
-        self._size, self._seed = min(batch_pictures, count), seed
+        self._size, self._seed = min(batch_images, count), seed
 
     def plan(self, epoch: int) -> list[Indices]:
         """Return the batches of an epoch as arrays of image indices."""
-        order = shuffle_indices(self._count, self._seed, "pictures of epoch", epoch)
+        order = shuffle_indices(self._count, self._seed, "images of epoch", epoch)
         whole = len(order) // self._size * self._size
         return list(order[:whole].reshape(-1, self._size))
 

@@ -31,7 +31,7 @@ SCRIPTS = (
             "attention.js",
             "writing.js",
             "filling.js",
-            "picture.js",
+            "image.js",
             "main.js",
         )
     ),

@@ -55,6 +55,12 @@ class Alignment:
     allowed_TS: NDArray[np.bool_] | None = None
 
 
+def grid_alignment(weights_rc: Floats, caption: str) -> Alignment:
+    """Return weights over the rows and columns of an image, scaled to a maximum of 1."""
+    rows, columns = (tuple(TokenLabel(str(i + 1), i) for i in range(count)) for count in weights_rc.shape)
+    return Alignment(weights_rc / weights_rc.max(), rows, columns, caption, rows="row", columns="column")
+
+
 def align(
     records: Sequence[AttentionRecord],
     source: Sentence,

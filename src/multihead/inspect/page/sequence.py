@@ -83,7 +83,7 @@ def explore_text(
         inspection.text,
         heading=[("text", figures.visible(inspection.text, 2000)), *predictions],
         tokens=inspection.tokens,
-        start=start(inspection, options),
+        start=start(inspection.records, inspection.tokens, options),
         kinds=[kind],
         options=options,
         flow=flow(model, inspection.run, inspection.records),
@@ -110,9 +110,9 @@ def explore_text(
     return SequenceExploration(content, listed)
 
 
-def start(inspection: TextInspection, options: PageOptions) -> Json:
+def start(records: Sequence[AttentionRecord], tokens: Sentence, options: PageOptions) -> Json:
     """Return the initial state of the page: layer, head and switches."""
-    layer, head = resolve(inspection.records, inspection.tokens, options.choice)
+    layer, head = resolve(records, tokens, options.choice)
     return {
         "kind": "self",
         "layer": layer,

@@ -1,8 +1,8 @@
 """DALL-E, "Zero-Shot Text-to-Image Generation" (Ramesh et al. 2021), trained in two stages.
 
-For the first ``dvae_steps`` updates, a discrete VAE learns to encode a picture as a grid of codes. Then it is
+For the first ``dvae_steps`` updates, a discrete VAE learns to encode an image as a grid of codes. Then it is
 frozen, and a decoder learns to predict the codes that follow a text. Together with the decoder, a small
-contrastive model learns to match texts with pictures; it ranks samples.
+contrastive model learns to match texts with images; it ranks samples.
 """
 
 from typing import Literal
@@ -13,7 +13,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from torch import Tensor, nn
 
 from multihead.batch import CaptionBatch
-from multihead.models.dalle.decoder import PictureDecoder
+from multihead.models.dalle.decoder import ImageDecoder
 from multihead.models.dalle.dvae import DiscreteVAE, kl_to_uniform, kl_weight, temperature
 from multihead.models.dalle.ranker import Ranker
 from multihead.nn.losses import Loss, LossTerm
@@ -23,20 +23,20 @@ from multihead.recipe.settings import FirstStage
 
 TASK = "drawing"
 MAX_TOKENS = 8192
-"""Most tokens of text and picture together (the paper: 1,280): masks of layouts grow quadratically."""
+"""Most tokens of text and image together (the paper: 1,280): masks of layouts grow quadratically."""
 
 
 class Settings(settings.Settings):
-    """Settings of DALL-E; the defaults suit small pictures and an ordinary machine."""
+    """Settings of DALL-E; the defaults suit small images and an ordinary machine."""
 
     vocab_size: PositiveInt = 1000
     """Size of the text vocabulary; set by the tokenizer."""
     text_length: PositiveInt = 16
     """Maximum length of a caption in tokens; set by the data."""
-    picture_size: PositiveInt = 32
-    """Height and width of the pictures; set by the data."""
+    image_size: PositiveInt = 32
+    """Height and width of the images; set by the data."""
     channels: Literal[1, 3] = 3
-    """1 for greyscale pictures, 3 for colour; set by the data."""
+    """1 for greyscale images, 3 for colour; set by the data."""
     dvae_steps: PositiveInt = 2000
     """Updates of the first stage, which trains the discrete VAE."""
     dvae_learning_rate: float = Field(0.0, ge=0)
@@ -73,13 +73,13 @@ class Settings(settings.Settings):
     dropout: float = Field(0.0, ge=0, lt=1)
     """Dropout of the decoder's sublayers and embeddings."""
     text_weight: float = Field(1 / 8, ge=0, le=1)
-    """Weight of the text loss; the picture loss has the rest (the paper: 1/8 and 7/8)."""
+    """Weight of the text loss; the image loss has the rest (the paper: 1/8 and 7/8)."""
     caption_dropout: float = Field(0.1, ge=0, lt=1)
     """Probability of dropping a caption in training, for classifier-free guidance (Ho and Salimans 2022)."""
     ranker_width: PositiveInt = 64
     """Width of the model that ranks samples."""
     ranker_layers: PositiveInt = 2
-    """Layers of the ranking model's text encoder, and of its picture encoder."""
+    """Layers of the ranking model's text encoder, and of its image encoder."""
 
     @model_validator(mode="after")
     def _consistent(self) -> "Settings":
@@ -89,11 +89,11 @@ class Settings(settings.Settings):
             raise ValueError(
                 f"ranker_width {self.ranker_width} is not a multiple of num_heads {self.num_heads}"
             )
-        if self.picture_size % self.patch:
-            raise ValueError(f"picture_size {self.picture_size} cannot be halved {self.dvae_halvings} times")
+        if self.image_size % self.patch:
+            raise ValueError(f"image_size {self.image_size} cannot be halved {self.dvae_halvings} times")
         if (tokens := self.text_length + self.grid**2) > MAX_TOKENS:
             raise ValueError(
-                f"text_length {self.text_length} and picture_size {self.picture_size} make {tokens:,} "
+                f"text_length {self.text_length} and image_size {self.image_size} make {tokens:,} "
                 f"tokens; at most {MAX_TOKENS:,} are possible (a larger dvae_halvings makes fewer codes)"
             )
         if self.kernel % 2 == 0:
@@ -108,7 +108,7 @@ class Settings(settings.Settings):
     @property
     def grid(self) -> int:
         """Number of rows, and of columns, of codes."""
-        return self.picture_size // self.patch
+        return self.image_size // self.patch
 
     @property
     def layouts(self) -> list[Kind]:
@@ -128,7 +128,7 @@ class DALLE(nn.Module):
         self.dvae = DiscreteVAE(
             s.channels, s.codes, s.d_code, s.dvae_width, s.dvae_halvings, s.dvae_blocks, s.encoder_blocks
         )
-        self.decoder = PictureDecoder(
+        self.decoder = ImageDecoder(
             vocab_size=s.vocab_size,
             text_length=s.text_length,
             codes=s.codes,
@@ -144,7 +144,7 @@ class DALLE(nn.Module):
             vocab_size=s.vocab_size,
             text_length=s.text_length,
             channels=s.channels,
-            picture_size=s.picture_size,
+            image_size=s.image_size,
             patch_size=s.patch,
             d_model=s.ranker_width,
             num_layers=s.ranker_layers,
@@ -168,14 +168,14 @@ class DALLE(nn.Module):
         s = self.settings
         pixels, logits = self.dvae(batch.pixels_BChw, temperature(step, s.dvae_steps, s.lowest_temperature))
         used = logits.detach().argmax(dim=1).flatten().bincount(minlength=s.codes).count_nonzero()
-        pictures = len(batch.pixels_BChw)
+        images = len(batch.pixels_BChw)
         error = F.mse_loss(pixels, batch.pixels_BChw, reduction="sum") / batch.pixels_BChw[0].numel()
         weight = kl_weight(step, s.dvae_steps, s.kl_weight)
         return {
-            "loss": LossTerm(1.0, error, per="pictures"),
-            "kl": LossTerm(weight, kl_to_uniform(logits) / s.grid**2, per="pictures"),
-            # Weighted by the number of pictures, so that the reported value is a mean over batches.
-            "codes_used": LossTerm(0.0, used * pictures / s.codes, per="pictures"),
+            "loss": LossTerm(1.0, error, per="images"),
+            "kl": LossTerm(weight, kl_to_uniform(logits) / s.grid**2, per="images"),
+            # Weighted by the number of images, so that the reported value is a mean over batches.
+            "codes_used": LossTerm(0.0, used * images / s.codes, per="images"),
         }
 
     def second_stage(self, batch: CaptionBatch) -> Loss:
@@ -197,10 +197,10 @@ class DALLE(nn.Module):
         correct = (code_BnK.detach().argmax(dim=-1) == codes_Bn).sum() / codes_Bn.shape[1]
         return {
             "text": LossTerm(s.text_weight, text, per="text_tokens"),
-            "loss": LossTerm(1 - s.text_weight, code / codes_Bn.shape[1], per="pictures"),
-            "ranking": LossTerm(1.0, ranking, per="pictures"),
-            "accuracy": LossTerm(0.0, correct, per="pictures"),
-            "ranked_first": LossTerm(0.0, top_1, per="pictures"),
+            "loss": LossTerm(1 - s.text_weight, code / codes_Bn.shape[1], per="images"),
+            "ranking": LossTerm(1.0, ranking, per="images"),
+            "accuracy": LossTerm(0.0, correct, per="images"),
+            "ranked_first": LossTerm(0.0, top_1, per="images"),
         }
 
     @property
@@ -209,11 +209,11 @@ class DALLE(nn.Module):
         return self.settings.grid
 
     def codes(self, pixels_BChw: Tensor) -> Tensor:
-        """Encode pictures as codes, row by row, (B, n)."""
+        """Encode images as codes, row by row, (B, n)."""
         return self.dvae.codes(pixels_BChw)
 
     def pixels(self, codes_Bn: Tensor) -> Tensor:
-        """Decode codes into pictures, (B, channels, height, width), from 0 to 1."""
+        """Decode codes into images, (B, channels, height, width), from 0 to 1."""
         return self.dvae.pixels(codes_Bn, self.columns)
 
 

@@ -1,4 +1,4 @@
-"""The decoder over text tokens followed by a picture's codes (Ramesh et al. 2021, sec. 2.2, app. B.1)."""
+"""The decoder over text tokens followed by an image's codes (Ramesh et al. 2021, sec. 2.2, app. B.1)."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from multihead.nn.parts.causal import CausalStack
 from multihead.nn.parts.sparse_layouts import Kind, SparseAttention, SparseLayout
 
 
-class PictureDecoder(nn.Module):
+class ImageDecoder(nn.Module):
     """Maps text and the codes so far to logits of the next text token or code.
 
     Args:
@@ -82,7 +82,7 @@ class PictureDecoder(nn.Module):
         Args:
             text_BT: text ids, padded on the right to any width up to ``text_length``.
             lengths_B: true lengths of the texts.
-            codes_Bn: the picture's codes; the last one is not read.
+            codes_Bn: the image's codes; the last one is not read.
         """
         x_BNd = torch.cat([self._text(text_BT, lengths_B), self._codes(codes_Bn[:, :-1], 0)], dim=1)
         hidden_BNd = self.stack(self.dropout(x_BNd))
@@ -99,7 +99,7 @@ class PictureDecoder(nn.Module):
         return self.code_head(hidden_BNd[:, -1]), caches
 
     def step(self, codes_R: Tensor, caches: tuple[LayerCache, ...]) -> Tensor:
-        """Append a code to every picture, and to the caches; return the next code's logits, (R, K)."""
+        """Append a code to every image, and to the caches; return the next code's logits, (R, K)."""
         position = caches[0].length - self.text_length - 1
         hidden_R1d = self.stack.step(self._codes(codes_R[:, None], position), caches, None)
         logits: Tensor = self.code_head(hidden_R1d[:, 0])

@@ -1,4 +1,4 @@
-"""The discrete VAE: encodes a picture as a grid of codes, and decodes it (Ramesh et al. 2021, sec. 2.1)."""
+"""The discrete VAE: encodes an image as a grid of codes, and decodes it (Ramesh et al. 2021, sec. 2.1)."""
 
 import math
 
@@ -15,7 +15,7 @@ class DiscreteVAE(nn.Module):
     """Convolutional encoder, codebook, and convolutional decoder.
 
     Args:
-        channels: channels of the pictures, 1 or 3.
+        channels: channels of the images, 1 or 3.
         codes: K, size of the codebook.
         d_code: width of the codebook's vectors.
         width: channels of the convolutions.
@@ -68,12 +68,12 @@ class DiscreteVAE(nn.Module):
         return self.logits(pixels_BChw).argmax(dim=1).flatten(1)
 
     def pixels(self, codes_Bn: Tensor, columns: int) -> Tensor:
-        """Decode codes into pictures, (B, channels, height, width), from 0 to 1."""
+        """Decode codes into images, (B, channels, height, width), from 0 to 1."""
         vectors = self.codebook(codes_Bn).mT
         return self._decode(vectors.unflatten(2, (-1, columns))).clamp(0, 1)
 
     def forward(self, pixels_BChw: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
-        """Reconstruct pictures through relaxed codes; return them and the codes' logits.
+        """Reconstruct images through relaxed codes; return them and the codes' logits.
 
         A relaxed code is softmax((logits + g) / temperature), g from Gumbel(0, 1) (Jang et al. 2017, eq. 2).
         """

@@ -1,4 +1,4 @@
-"""A small contrastive text-picture model that ranks samples, in CLIP's role (Ramesh et al. 2021, sec. 2.6).
+"""A small contrastive text-image model that ranks samples, in CLIP's role (Ramesh et al. 2021, sec. 2.6).
 
 CLIP: Radford et al. 2021.
 """
@@ -16,13 +16,13 @@ from multihead.nn.parts.patches import LinearPatches
 
 
 class Ranker(nn.Module):
-    """A text encoder and a picture encoder with a shared embedding space: matching pairs are close.
+    """A text encoder and an image encoder with a shared embedding space: matching pairs are close.
 
     Args:
         vocab_size: size of the text vocabulary.
         text_length: maximum length of a text in tokens.
-        channels: channels of the pictures.
-        picture_size: their height and width.
+        channels: channels of the images.
+        image_size: their height and width.
         patch_size: height and width of a patch.
         d_model: width of both encoders.
         num_layers: layers of each encoder.
@@ -35,7 +35,7 @@ class Ranker(nn.Module):
         vocab_size: int,
         text_length: int,
         channels: int,
-        picture_size: int,
+        image_size: int,
         patch_size: int,
         d_model: int,
         num_layers: int,
@@ -52,13 +52,13 @@ class Ranker(nn.Module):
                 residual=PreNorm,
             )
 
-        self.text_encoder, self.picture_encoder = encoder(), encoder()
+        self.text_encoder, self.image_encoder = encoder(), encoder()
         initialise(self, "xavier")
         self.embedding = nn.Embedding(vocab_size, d_model)
         nn.init.normal_(self.embedding.weight, std=0.1)
         self.text_positions = nn.Parameter(torch.randn(text_length, d_model) * 0.02)
         self.patches = LinearPatches(patch_size, channels, d_model)
-        self.grid = picture_size // patch_size
+        self.grid = image_size // patch_size
         self.positions = PatchPositions(self.grid, self.grid, d_model)
         self.log_scale = nn.Parameter(torch.tensor(math.log(1 / 0.07)))
 
@@ -70,10 +70,10 @@ class Ranker(nn.Module):
         real_BT1 = real[:, 0, 0, :, None]
         return F.normalize((x_BTd * real_BT1).sum(dim=1).float(), dim=-1)
 
-    def picture(self, pixels_BChw: Tensor) -> Tensor:
-        """Embed pictures as unit vectors, (B, d_model)."""
+    def image(self, pixels_BChw: Tensor) -> Tensor:
+        """Embed images as unit vectors, (B, d_model)."""
         x_BPd = self.positions(self.patches(2 * pixels_BChw - 1), self.grid, self.grid)
-        return F.normalize(self.picture_encoder(x_BPd).mean(dim=1).float(), dim=-1)
+        return F.normalize(self.image_encoder(x_BPd).mean(dim=1).float(), dim=-1)
 
     def loss(self, text_BT: Tensor, lengths_B: Tensor, pixels_BChw: Tensor) -> tuple[Tensor, Tensor]:
         """Symmetric contrastive cross-entropy within the batch, and the number of top-1 matches.
@@ -82,7 +82,7 @@ class Ranker(nn.Module):
         """
         # At most 100, as published, so that training stays stable.
         scale = self.log_scale.clamp(max=math.log(100)).exp()
-        scores_BB = scale * self.text(text_BT, lengths_B) @ self.picture(pixels_BChw).T
+        scores_BB = scale * self.text(text_BT, lengths_B) @ self.image(pixels_BChw).T
         partner_B = torch.arange(len(scores_BB), device=scores_BB.device)
         both = [F.cross_entropy(scores, partner_B, reduction="sum") for scores in (scores_BB, scores_BB.T)]
         return (both[0] + both[1]) / 2, (scores_BB.argmax(dim=1) == partner_B).sum()

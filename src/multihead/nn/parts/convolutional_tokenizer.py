@@ -4,17 +4,17 @@ from itertools import pairwise
 
 from torch import Tensor, nn
 
-from multihead.nn.parts.picture_layers import apply_channels_last
+from multihead.nn.parts.image_layers import apply_channels_last
 
 
 class ConvolutionalTokenizer(nn.Module):
     """MaxPool(ReLU(Conv2d(x))), once or more; the positions of the last feature map are the tokens (eq. 5).
 
-    A token sees overlapping pictures of its neighbourhood, which gives a Transformer the local bias that
+    Neighbouring tokens see overlapping parts of an image, which gives a Transformer the local bias that
     patches lack. Every pooling halves height and width, rounding up.
 
     Args:
-        channels: C of the pictures.
+        channels: C of the images.
         d_model: width of the tokens.
         width: channels of all but the last convolution.
         layers: number of poolings.
@@ -53,11 +53,11 @@ class ConvolutionalTokenizer(nn.Module):
         self.convolutions = nn.Sequential(*parts)
 
     def forward(self, pixels_BChw: Tensor) -> Tensor:
-        """Embed the pictures; (B, C, h, w) to (B, P, d_model), row by row."""
+        """Embed the images; (B, C, h, w) to (B, P, d_model), row by row."""
         return apply_channels_last(self.convolutions, pixels_BChw).flatten(2).mT
 
     def grid(self, height: int, width: int) -> tuple[int, int]:
-        """(rows, columns) of the tokens of a picture."""
+        """(rows, columns) of the tokens of an image."""
         for _ in range(self.layers):
             height, width = (height + 1) // 2, (width + 1) // 2
         return height, width

@@ -17,7 +17,7 @@ def match(costs_BQM: Tensor, objects_BM: Tensor) -> Tensor:
         The prediction of each object, (B, M); 0 for padding.
 
     Raises:
-        ValueError: a picture has more objects than there are predictions.
+        ValueError: an image has more objects than there are predictions.
     """
     costs = costs_BQM.detach().float().cpu().numpy()
     # A training that diverges is reported by its loss, not here.

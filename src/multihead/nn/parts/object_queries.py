@@ -1,4 +1,4 @@
-"""Object queries of DETR: learned vectors, learned anchors, or boxes that are guessed from the picture."""
+"""Object queries of DETR: learned vectors, learned anchors, or boxes that are guessed from the image."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from multihead.nn.parts.positioned_attention import sinusoids_2d
 EDGE = 1e-4
 """Clamp fractions to [EDGE, 1 - EDGE] before the logit."""
 SIZE = 0.3
-"""Height and width of boxes before training, as fractions of the picture."""
+"""Height and width of boxes before training, as fractions of the image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +45,15 @@ class LearnedQueries(nn.Module):
 
     def start(self, memory_BPd: Tensor, grid_P2: Tensor, queries: int) -> Start:
         """The first queries: zeros."""
-        pictures, _, d_model = memory_BPd.shape
+        images, _, d_model = memory_BPd.shape
         return Start(
-            self.weight.new_zeros(pictures, queries, 4), memory_BPd.new_zeros(pictures, queries, d_model)
+            self.weight.new_zeros(images, queries, 4), memory_BPd.new_zeros(images, queries, d_model)
         )
 
     def forward(self, references_BQ4: Tensor) -> Tensor:
         """The first learned vectors, (B, Q, d_model)."""
-        pictures, queries = references_BQ4.shape[:2]
-        return self.weight[:queries].expand(pictures, -1, -1)
+        images, queries = references_BQ4.shape[:2]
+        return self.weight[:queries].expand(images, -1, -1)
 
 
 class BoxQueries(nn.Module):
@@ -79,7 +79,7 @@ class BoxQueries(nn.Module):
 
 
 class AnchorQueries(BoxQueries):
-    """Boxes that are learned, the same for every picture."""
+    """Boxes that are learned, the same for every image."""
 
     def __init__(self, queries: int, d_model: int, classes: int) -> None:
         centres_Q2 = torch.rand(queries, 2).clamp(0.02, 0.98)
@@ -89,13 +89,13 @@ class AnchorQueries(BoxQueries):
 
     def start(self, memory_BPd: Tensor, grid_P2: Tensor, queries: int) -> Start:
         """The first anchors, with zeros as contents."""
-        pictures, _, d_model = memory_BPd.shape
-        anchors_BQ4 = self.weight[:queries].expand(pictures, -1, -1)
-        return Start(anchors_BQ4, memory_BPd.new_zeros(pictures, queries, d_model))
+        images, _, d_model = memory_BPd.shape
+        anchors_BQ4 = self.weight[:queries].expand(images, -1, -1)
+        return Start(anchors_BQ4, memory_BPd.new_zeros(images, queries, d_model))
 
 
 class ProposedQueries(BoxQueries):
-    """Boxes that are guessed from the picture: the best of one guess a place (Zhu et al. 2021, app. A.4)."""
+    """Boxes that are guessed from the image: the best of one guess a place (Zhu et al. 2021, app. A.4)."""
 
     def __init__(self, queries: int, d_model: int, classes: int) -> None:
         super().__init__(d_model)

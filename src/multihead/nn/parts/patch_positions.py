@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 
 class PatchPositions(nn.Module):
-    """Add a learned position vector to each patch (eq. 1), interpolated for pictures of another size.
+    """Add a learned position vector to each patch (eq. 1), interpolated for images of another size.
 
     Args:
-        rows: rows of patches in the training pictures.
-        columns: columns of patches in the training pictures.
+        rows: rows of patches in the training images.
+        columns: columns of patches in the training images.
         d_model: width of the vectors.
     """
 
@@ -62,11 +62,11 @@ def sinusoids_2d(rows: int, columns: int, d_model: int, base: float = 10_000.0) 
 
 
 class SinusoidalPatchPositions(nn.Module):
-    """Add the fixed sinusoids of SimpleViT, for pictures of any size.
+    """Add the fixed sinusoids of SimpleViT, for images of any size.
 
     Args:
-        rows: rows of patches in the training pictures.
-        columns: columns of patches in the training pictures.
+        rows: rows of patches in the training images.
+        columns: columns of patches in the training images.
         d_model: width of the vectors, a multiple of 4.
     """
 

@@ -1,29 +1,29 @@
-"""Patch embeddings: pictures as sequences of patches (Dosovitskiy et al. 2021, sec. 3.1).
+"""Patch embeddings: images as sequences of patches (Dosovitskiy et al. 2021, sec. 3.1).
 
-Suffixes beside the package's legend: C channels, h and w a picture's height and width, P patches.
+Suffixes beside the package's legend: C channels, h and w an image's height and width, P patches.
 """
 
 from torch import Tensor, nn
 
-from multihead.nn.parts.picture_layers import apply_channels_last
+from multihead.nn.parts.image_layers import apply_channels_last
 
 
 def patches_of(pixels_BChw: Tensor, size: int) -> Tensor:
-    """Cut pictures into square patches, row by row; (B, P, C * size * size), channels first within a patch.
+    """Cut images into square patches, row by row; (B, P, C * size * size), channels first within a patch.
 
     Raises:
         ValueError: height or width is not a multiple of the patch size.
     """
     B, C, height, width = pixels_BChw.shape
     if height % size or width % size:
-        raise ValueError(f"a picture of {height} x {width} cannot be cut into patches of {size} x {size}")
+        raise ValueError(f"an image of {height} x {width} cannot be cut into patches of {size} x {size}")
     rows, columns = height // size, width // size
     tiles = pixels_BChw.reshape(B, C, rows, size, columns, size)
     return tiles.permute(0, 2, 4, 1, 3, 5).reshape(B, rows * columns, C * size * size)
 
 
 def grid_of(height: int, width: int, size: int) -> tuple[int, int]:
-    """Return (rows, columns) of a picture's patches."""
+    """Return (rows, columns) of an image's patches."""
     return height // size, width // size
 
 
@@ -47,7 +47,7 @@ class LinearPatches(nn.Module):
         return embedded_BPd
 
     def grid(self, height: int, width: int) -> tuple[int, int]:
-        """(rows, columns) of the patches of a picture."""
+        """(rows, columns) of the patches of an image."""
         return grid_of(height, width, self.size)
 
 
@@ -55,14 +55,14 @@ class ConvolutionalPatches(nn.Module):
     """A convolutional stem: patches of the feature map of a few convolutions (the hybrid of section 3.1).
 
     3 x 3 convolutions, each with batch norm and ReLU, of which log2(size) have stride 2; then one of 1 x 1. A
-    vision transformer learns from far fewer pictures with them (Xiao et al. 2021, "Early convolutions help
+    vision transformer learns from far fewer images with them (Xiao et al. 2021, "Early convolutions help
     transformers see better", sec. 4).
 
     Args:
         size: height and width of a patch, in pixels; a power of 2.
         channels: C.
         d_model: width of the output.
-        width: channels of the first convolution; doubled wherever the picture is halved.
+        width: channels of the first convolution; doubled wherever the image is halved.
 
     Raises:
         ValueError: size is not a power of 2.
@@ -88,7 +88,7 @@ class ConvolutionalPatches(nn.Module):
         return embedded_BPd
 
     def grid(self, height: int, width: int) -> tuple[int, int]:
-        """(rows, columns) of the patches of a picture."""
+        """(rows, columns) of the patches of an image."""
         return grid_of(height, width, self.size)
 
 

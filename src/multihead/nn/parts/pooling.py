@@ -57,7 +57,7 @@ class SequencePooling(nn.Module):
         nn.init.zeros_(self.g.bias)
 
     def shares(self, x_BNd: Tensor) -> Tensor:
-        """The share of each token, (B, N); a picture's sum to 1."""
+        """The share of each token, (B, N); an image's sum to 1."""
         scores_BN: Tensor = self.g(x_BNd)[:, :, 0]
         return scores_BN.softmax(dim=1)
 

@@ -30,10 +30,10 @@ class PositionedAttention(MultiHeadAttention):
 
 
 def sinusoids_2d(places_N2: Tensor, d_model: int, ratio: float = 10.0) -> Tensor:
-    """Sines and cosines of places in a picture, half of the channels for y and half for x; (..., d_model).
+    """Sines and cosines of places in an image, half of the channels for y and half for x; (..., d_model).
 
-    The longest wave is twice as long as the picture and the shortest a fifth of it, so that likeness falls
-    with distance. Carion et al. use the wavelengths of texts, most of them much longer than a picture.
+    The longest wave is twice as long as the image and the shortest a fifth of it, so that likeness falls
+    with distance. Carion et al. use the wavelengths of texts, most of them much longer than an image.
 
     Args:
         places_N2: (x, y) from 0 to 1, (..., 2).

@@ -24,7 +24,7 @@ class Registers(nn.Module):
 
 
 class PatchDropout(nn.Module):
-    """In training, keep a random subset of each picture's patches, in their order (Liu et al. 2022).
+    """In training, keep a random subset of each image's patches, in their order (Liu et al. 2022).
 
     The kept patches are not rescaled: attention is a mean, whatever its number of terms. Positions must have
     been added.

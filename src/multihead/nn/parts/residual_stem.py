@@ -1,17 +1,17 @@
-"""A convolutional stem with residual blocks (He et al. 2016), for locating objects in pictures."""
+"""A convolutional stem with residual blocks (He et al. 2016), for locating objects in images."""
 
 from torch import Tensor, nn
 
-from multihead.nn.parts.picture_layers import apply_channels_last
+from multihead.nn.parts.image_layers import apply_channels_last
 
 
 class ResidualStem(nn.Module):
-    """Maps pictures to a feature map: a convolution of stride 2, then blocks that halve and double.
+    """Maps images to a feature map: a convolution of stride 2, then blocks that halve and double.
 
     Args:
         stride: pixels per position of the feature map, a power of 2.
-        channels: channels of the pictures.
-        width: channels of the first convolution, doubled wherever the picture is halved again.
+        channels: channels of the images.
+        width: channels of the first convolution, doubled wherever the image is halved again.
 
     Attributes:
         width: channels of the feature map.

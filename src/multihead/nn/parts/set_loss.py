@@ -11,7 +11,7 @@ from multihead.nn.parts.matching import match
 
 @dataclass(frozen=True, slots=True)
 class SetLoss:
-    """The three terms of the loss, each summed over objects, pictures and layers, and the objects found.
+    """The three terms of the loss, each summed over objects, images and layers, and the objects found.
 
     Attributes:
         classes: cross-entropy, with the weight of "no object" for unmatched predictions.

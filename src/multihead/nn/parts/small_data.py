@@ -12,7 +12,7 @@ from multihead.nn.parts.patches import grid_of, patches_of
 
 
 def shift(pixels_BChw: Tensor, by: int) -> Tensor:
-    """The picture and its four diagonal shifts, filled with 0, as channels; (B, 5 C, h, w) (eq. 3)."""
+    """The image and its four diagonal shifts, filled with 0, as channels; (B, 5 C, h, w) (eq. 3)."""
     height, width = pixels_BChw.shape[2:]
     padded = F.pad(pixels_BChw, (by, by, by, by))
     corners = [(0, 0), (0, 2 * by), (2 * by, 0), (2 * by, 2 * by)]
@@ -21,7 +21,7 @@ def shift(pixels_BChw: Tensor, by: int) -> Tensor:
 
 
 class ShiftedPatches(nn.Module):
-    """Project LayerNorm of the patches of a picture and of its shifts by half a patch (sec. 3.1, eq. 4).
+    """Project LayerNorm of the patches of an image and of its shifts by half a patch (sec. 3.1, eq. 4).
 
     A token sees twice the height and width of its patch.
 
@@ -44,7 +44,7 @@ class ShiftedPatches(nn.Module):
         return embedded_BPd
 
     def grid(self, height: int, width: int) -> tuple[int, int]:
-        """(rows, columns) of the patches of a picture."""
+        """(rows, columns) of the patches of an image."""
         return grid_of(height, width, self.size)
 
 
@@ -52,7 +52,7 @@ class LocalityAttention(nn.Module):
     """softmax(QK^T / tau, diagonal masked) V with a learned temperature tau (sec. 3.2, eq. 5 to 7).
 
     Without its own key a token attends to others, and a temperature below sqrt(d_k) sharpens attention: both
-    learn locality from few pictures.
+    learn locality from few images.
 
     Args:
         d_k: width of a head; tau starts at sqrt(d_k).

@@ -3,11 +3,11 @@
 import torch.nn.functional as F
 from torch import Tensor
 
-from multihead.batch import PictureBatch
+from multihead.batch import ImageBatch
 from multihead.nn.losses import Loss, LossTerm
 
 
-def soft_label_loss(logits_BK: Tensor, batch: PictureBatch, smoothing: float) -> Loss:
+def soft_label_loss(logits_BK: Tensor, batch: ImageBatch, smoothing: float) -> Loss:
     """Smoothed cross-entropy against share * one_hot(label) + (1 - share) * one_hot(other label).
 
     The metrics are the unsmoothed negative log-likelihood, and accuracy on the label with the larger share.
@@ -24,7 +24,7 @@ def soft_label_loss(logits_BK: Tensor, batch: PictureBatch, smoothing: float) ->
     main_B = batch.labels_B2.gather(1, batch.shares_B2.argmax(dim=1, keepdim=True))[:, 0]
     correct = (logits_BK.detach().argmax(dim=-1) == main_B).sum()
     return {
-        "loss": LossTerm(1.0, smoothed, per="pictures"),
-        "nll": LossTerm(0.0, mixed.detach(), per="pictures"),
-        "accuracy": LossTerm(0.0, correct, per="pictures"),
+        "loss": LossTerm(1.0, smoothed, per="images"),
+        "nll": LossTerm(0.0, mixed.detach(), per="images"),
+        "accuracy": LossTerm(0.0, correct, per="images"),
     }

@@ -1,6 +1,6 @@
-"""Sparse attention over a text followed by a picture, row by row (Ramesh et al. 2021, app. B.1, fig. 11).
+"""Sparse attention over a text followed by an image, row by row (Ramesh et al. 2021, app. B.1, fig. 11).
 
-Text tokens attend causally to text. A picture token attends to all text and to a layout's picture tokens.
+Text tokens attend causally to text. An image token attends to all text and to a layout's image tokens.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from multihead.nn.attention import attention_weights
 from multihead.nn.parts import gathered_attention
 
 GATHER_RATIO = 24
-"""Gathering keys pays if a token attends to at most 1 / GATHER_RATIO of the picture. On a CPU, with 1,024
+"""Gathering keys pays if a token attends to at most 1 / GATHER_RATIO of the image. On a CPU, with 1,024
 tokens, gathering 33 keys takes 0.7 times as long as masking all of them; gathering 61 takes 1.5 times."""
 
 Kind = Literal["full", "row", "column", "convolution"]
@@ -49,7 +49,7 @@ class SparseLayout:
         return allowed
 
     def places(self) -> Tensor:
-        """The picture tokens that each picture token attends to, (n, most), padded with -1."""
+        """The image tokens that each image token attends to, (n, most), padded with -1."""
         grid_nn = self._grid()
         most = int(grid_nn.sum(dim=1).max())
         order = torch.where(grid_nn, torch.arange(len(grid_nn)), -1).sort(dim=1, descending=True).values

@@ -9,6 +9,6 @@ TASK = Task(
     setup="multihead.tasks.classification.data:setup",
     load="multihead.tasks.classification.loaded:LoadedTextClassifier.load",
     evaluate="multihead.tasks.classification.evaluation:evaluate",
-    inspect="multihead.tasks.classification.inspection:inspect",
+    inspect="multihead.tasks.classification.loaded:inspect",
     use="classify {run} -i texts.txt",
 )

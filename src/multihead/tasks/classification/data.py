@@ -12,15 +12,14 @@ from multihead.tasks.base import TaskSetup
 from multihead.tasks.classification.validation import Validator
 from multihead.tasks.masked.data import check_length, named_files, sizes, summary
 from multihead.tasks.masked.texts import prepare_texts
+from multihead.tasks.text_examples import pretrained_tokenizer
 
 
 def setup(
     recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, init_run: Run | None
 ) -> TaskSetup:
     """See ``tasks.base.setup``. Fine-tuning may start from a masked language model."""
-    if init_run and init_run.task not in ("masked", "classification"):
-        init_run.fit_for("masked")  # raises
-    init_tokenizer = init_run.tokenizers()[0] if init_run else None
+    init_tokenizer = pretrained_tokenizer(init_run, "classification")
     training = recipe.training
     texts = prepare_texts(recipe.data, recipe.tokenizer, progress=progress, init_tokenizer=init_tokenizer)
     if len(texts.labels) < 2:

@@ -1,11 +1,13 @@
-"""Text classifiers as ``multihead.load`` returns them."""
+"""Text classifiers as ``multihead.load`` returns them, and the inspection of their attention."""
 
 from multihead.inspect.page import HtmlPage
 from multihead.inspect.page.kinds import BIDIRECTIONAL
+from multihead.run import Run
 from multihead.tasks.classification.attention import inspect_classification
 from multihead.tasks.classification.text_classifier import Text, TextClassifier
+from multihead.tasks.inspection import Inspection, InspectionRequest
 from multihead.tasks.loaded import ListsMethods
-from multihead.tasks.text_inspection import text_page
+from multihead.tasks.text_inspection import inspection, text_page
 
 
 class LoadedTextClassifier(ListsMethods, TextClassifier):
@@ -18,3 +20,11 @@ class LoadedTextClassifier(ListsMethods, TextClassifier):
             UserError: a text is empty; one text for a model of pairs, or a pair for a model of single texts.
         """
         return text_page(self, inspect_classification(self, text), BIDIRECTIONAL, full)
+
+
+def inspect(run: Run, request: InspectionRequest) -> Inspection:
+    """See ``tasks.base.inspect``. The input is a text, or two with a tab between them."""
+    classifier = TextClassifier.load(run.folder, request.device)
+    text = classifier.read(request.input_alone("a classifier"), "text")
+    reading = inspect_classification(classifier, text)
+    return inspection(classifier, reading, BIDIRECTIONAL, request)

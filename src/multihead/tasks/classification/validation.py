@@ -8,8 +8,8 @@ from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.scores.classes import class_scores
 from multihead.system import hardware
+from multihead.tasks.images.validation import most_confused
 from multihead.tasks.masked.texts import PreparedTexts
-from multihead.tasks.pictures.validation import most_confused
 from multihead.training import Validation
 
 

@@ -10,6 +10,6 @@ TASK = Task(
     load="multihead.tasks.detection.loaded:LoadedDetector.load",
     evaluate="multihead.tasks.detection.evaluation:evaluate",
     inspect="multihead.tasks.detection.inspection:inspect",
-    use="detect {run} picture.png",
+    use="detect {run} image.png",
     speed_unit="images",
 )

@@ -1,4 +1,4 @@
-"""Attention of a detector's object queries to one picture, with the objects found."""
+"""Attention of a detector's object queries to one image, with the objects found."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from multihead.data.images.opening import open_picture
+from multihead.data.images.opening import open_image
 from multihead.errors import UserError
 from multihead.inspect.maps import record_cross
 from multihead.tasks.detection.detections import QueryMap
@@ -18,17 +18,17 @@ from multihead.tasks.detection.objects import letterbox
 
 @dataclass(frozen=True, slots=True)
 class DetectionInspection:
-    """A picture, the objects found in it, and the attention of every query.
+    """An image, the objects found in it, and the attention of every query.
 
     Attributes:
-        name: file name of the picture.
-        picture: the picture.
+        name: file name of the image.
+        image: the image.
         objects: the prediction of each query, regardless of its score.
-        weights_LHQrc: attention of the queries to the picture: decoder layers, heads, queries, rows, columns.
+        weights_LHQrc: attention of the queries to the image: decoder layers, heads, queries, rows, columns.
     """
 
     name: str
-    picture: Image.Image
+    image: Image.Image
     objects: tuple[DetectedObject, ...]
     weights_LHQrc: NDArray[np.float32]
 
@@ -64,23 +64,23 @@ class DetectionInspection:
 
 
 def inspect_detection(detector: Detector, path: Path) -> DetectionInspection:
-    """Detect the objects of a picture and record the attention of the queries.
+    """Detect the objects of an image and record the attention of the queries.
 
-    Attention to the grey padding beside the picture is dropped.
+    Attention to the grey padding beside the image is dropped.
 
     Raises:
-        UserError: the file is missing, damaged or not a picture; a model without queries.
+        UserError: the file is missing, damaged or not an image; a model without queries.
     """
-    picture = open_picture(path)
+    image = open_image(path)
     if not hasattr(detector.model, "encode"):
         remedy = "Inspect a detr."
         raise UserError("this detector has no object queries", place=str(path), remedy=remedy)
-    pixels, scale = letterbox(picture, detector.size)
+    pixels, scale = letterbox(image, detector.size)
     pixels_1Chw = torch.from_numpy(pixels)[None].to(detector.device).float() / 255
     outputs: list[tuple[torch.Tensor, ...]] = []
     weights_LHQK = record_cross(detector.model, lambda model: outputs.append(model.detect(pixels_1Chw)))
     (boxes_BQ4, scores_BQ, classes_BQ) = (part.cpu() for part in outputs[0])
-    limits = np.array([*picture.size, *picture.size], dtype=np.float64)
+    limits = np.array([*image.size, *image.size], dtype=np.float64)
     objects = []
     for box_4, score, number in zip(boxes_BQ4[0], scores_BQ[0], classes_BQ[0], strict=True):
         box = (box_4.double().numpy() * detector.size / scale).clip(0, limits)
@@ -88,5 +88,5 @@ def inspect_detection(detector: Detector, path: Path) -> DetectionInspection:
     patch = int(detector.model.settings.patch_size)  # type: ignore[union-attr, arg-type]
     side = detector.size // patch
     grid = weights_LHQK.reshape(*weights_LHQK.shape[:3], side, side)
-    rows, columns = (max(1, round(length * scale / patch)) for length in (picture.height, picture.width))
-    return DetectionInspection(path.name, picture, tuple(objects), grid[..., :rows, :columns])
+    rows, columns = (max(1, round(length * scale / patch)) for length in (image.height, image.width))
+    return DetectionInspection(path.name, image, tuple(objects), grid[..., :rows, :columns])

@@ -1,12 +1,7 @@
 """Training data of object detection: generated scenes, or folders in COCO's format."""
 
-from pathlib import Path
-
 import torch
 
-from multihead.batch import SceneBatch
-from multihead.data.images.stream import PictureStream
-from multihead.data.stream import StreamPosition
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
 from multihead.recipe.settings import Settings
@@ -14,8 +9,8 @@ from multihead.run import Run
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
 from multihead.tasks.detection.objects import PreparedScenes, SceneBatches, prepare_scenes
-from multihead.tasks.detection.settings import DataSettings
 from multihead.tasks.detection.validation import Validator
+from multihead.tasks.images.data import image_setup
 
 
 def setup(
@@ -23,45 +18,20 @@ def setup(
 ) -> TaskSetup:
     """See ``tasks.base.setup``."""
     prepared = prepare_scenes(recipe.data, progress=progress)
-    sizes = {"picture_size": prepared.size, "classes": len(prepared.names), "class_names": prepared.names}
+    sizes = {"image_size": prepared.size, "classes": len(prepared.names), "class_names": prepared.names}
     recipe = with_model(recipe, sizes)
     _check_queries(recipe, prepared)
-    return TaskSetup(
-        recipe=recipe,
-        tokenizers=(),
-        fingerprint=prepared.fingerprint,
-        files=named_files(recipe.data),
-        data={"pictures": len(prepared.train), "held_out": len(prepared.valid)},
-        summary=prepared.report.split("\n"),
-        sizes={
-            "training pictures": f"{len(prepared.train):,}",
-            "validation pictures": f"{len(prepared.valid):,}",
-            "classes": f"{len(prepared.names):,}",
-        },
-        tokens_per_epoch=len(prepared.train),
-        stream=lambda position: stream(recipe, prepared, position),
-        validate=Validator(prepared.valid, recipe, device),
-    )
-
-
-def stream(
-    recipe: Recipe[Settings], prepared: PreparedScenes, position: StreamPosition
-) -> PictureStream[SceneBatch]:
-    """Return the endless stream of training batches from a position."""
     training = recipe.training
-    return PictureStream(
-        len(prepared.train),
+    return image_setup(
+        recipe,
+        prepared,
         SceneBatches(prepared.train, training.seed, training.flip).batch,
-        batch_pictures=training.batch_pictures,
-        seed=training.seed,
-        position=position,
+        Validator(prepared.valid, recipe, device),
+        files=(*recipe.data.train, *recipe.data.valid),
+        summary=prepared.report.split("\n"),
+        sizes={"classes": f"{len(prepared.names):,}"},
+        batch_images=training.batch_images,
     )
-
-
-def named_files(data: DataSettings) -> list[Path]:
-    """Return the files that the settings name; folders of pictures are hashed elsewhere."""
-    paths = [Path(data.dir) / name for name in (*data.train, *data.valid)]
-    return [path for path in paths if path.is_file()]
 
 
 def _check_queries(recipe: Recipe[Settings], prepared: PreparedScenes) -> None:

@@ -1,4 +1,4 @@
-"""Figures of detected objects: boxes over a picture, and the attention of the queries that found them."""
+"""Figures of detected objects: boxes over an image, and the attention of the queries that found them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from multihead.inspect import figures
-from multihead.inspect.figures import FAINT, visible
+from multihead.inspect.figures import visible
 from multihead.tasks.detection.detector import DetectedObject
 
 COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442", "#000000")
 """A palette that is safe for colour-blind readers (Okabe and Ito 2008), by class."""
 WIDTH = 6.0
-"""Width of a picture with boxes, in inches."""
+"""Width of an image with boxes, in inches."""
 PANEL, ACROSS = 1.7, 5
 """Width of a panel in inches, and panels in a row."""
 OPACITY = 0.65
@@ -26,7 +26,7 @@ OPACITY = 0.65
 
 @dataclass(frozen=True, slots=True)
 class QueryMap:
-    """An object, and the attention of its query to the picture, (rows, columns)."""
+    """An object, and the attention of its query to the image, (rows, columns)."""
 
     detection: DetectedObject
     query: int
@@ -34,20 +34,20 @@ class QueryMap:
 
 
 def draw_boxes(
-    picture: Image.Image, objects: Sequence[DetectedObject], names: Sequence[str], path: str | Path
+    image: Image.Image, objects: Sequence[DetectedObject], names: Sequence[str], path: str | Path
 ) -> None:
-    """Draw the boxes, classes and scores of objects over a picture.
+    """Draw the boxes, classes and scores of objects over an image.
 
     Raises:
         UserError: a file extension other than .svg, .png or .pdf; the file cannot be written.
     """
     text = " ".join(detection.name for detection in objects)
-    height = WIDTH * picture.height / picture.width
+    height = WIDTH * image.height / image.width
     with figures.style(text, text_as_text=True):
         figure = Figure(figsize=(WIDTH, height), facecolor="white")
         axes = figure.subplots()
         figure.subplots_adjust(0, 0, 1, 1)
-        _show(axes, picture)
+        _show(axes, image)
         for detection in objects:
             label = f"{visible(detection.name, 20)} {detection.score:.2f}"
             _box(axes, detection, names, label)
@@ -55,16 +55,16 @@ def draw_boxes(
 
 
 def draw_queries(
-    picture: Image.Image, maps: Sequence[QueryMap], names: Sequence[str], caption: str, path: str | Path
+    image: Image.Image, maps: Sequence[QueryMap], names: Sequence[str], caption: str, path: str | Path
 ) -> None:
-    """Draw a panel for each object: the picture, its box, and the attention of its query.
+    """Draw a panel for each object: the image, its box, and the attention of its query.
 
     Raises:
         UserError: a file extension other than .svg, .png or .pdf; the file cannot be written.
     """
     rows = max(1, -(-len(maps) // ACROSS))
     text = caption + " ".join(query_map.detection.name for query_map in maps)
-    tall = PANEL * picture.height / picture.width
+    tall = PANEL * image.height / image.width
     with figures.style(text, text_as_text=True):
         figure = Figure(figsize=(ACROSS * PANEL, rows * (tall + 0.3)), facecolor="white")
         grid = figure.subplots(rows, ACROSS, squeeze=False)
@@ -73,31 +73,28 @@ def draw_queries(
             if place >= max(1, len(maps)):
                 axes.set_axis_off()
                 continue
-            _show(axes, picture)
+            _show(axes, image)
             if maps:
-                _overlay(axes, picture, maps[place], names)
-        grid[-1][0].annotate(
-            caption, xy=(0, 0), xycoords="axes fraction", xytext=(0, -8), textcoords="offset points",
-            va="top", fontsize=7, color=FAINT, linespacing=1.5,
-        )  # fmt: skip
+                _overlay(axes, image, maps[place], names)
+        figures.annotate_below(grid[-1][0], caption, distance=8)
         figures.save(figure, path, text=text, tight=True)
 
 
-def _overlay(axes: Axes, picture: Image.Image, query_map: QueryMap, names: Sequence[str]) -> None:
+def _overlay(axes: Axes, image: Image.Image, query_map: QueryMap, names: Sequence[str]) -> None:
     detection = query_map.detection
     axes.imshow(
         query_map.weights_rc, cmap="inferno", vmin=0, alpha=OPACITY, interpolation="nearest",
-        extent=(0, picture.width, picture.height, 0),
+        extent=(0, image.width, image.height, 0),
     )  # fmt: skip
     _box(axes, detection, names)
     title = f"{visible(detection.name, 14)} {detection.score:.2f} (query {query_map.query + 1})"
     axes.set_title(title, fontsize=7, pad=3, parse_math=False)
 
 
-def _show(axes: Axes, picture: Image.Image) -> None:
-    extent = (0, picture.width, picture.height, 0)
-    axes.imshow(np.asarray(picture.convert("RGB")), interpolation="nearest", extent=extent)
-    axes.set(xticks=[], yticks=[], xlim=(0, picture.width), ylim=(picture.height, 0))
+def _show(axes: Axes, image: Image.Image) -> None:
+    extent = (0, image.width, image.height, 0)
+    axes.imshow(np.asarray(image.convert("RGB")), interpolation="nearest", extent=extent)
+    axes.set(xticks=[], yticks=[], xlim=(0, image.width), ylim=(image.height, 0))
     axes.grid(visible=False)
     axes.spines[:].set(visible=False)
 

@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 from torch import nn
 
-from multihead.data.images.opening import Pixels, open_picture
+from multihead.data.images.opening import Pixels, open_image
 from multihead.errors import UserError
 from multihead.inspect.maps.calls import evaluating
 from multihead.run import Run
@@ -22,17 +22,17 @@ from multihead.tasks.detection.objects import GeneratedScenes, letterbox
 from multihead.tasks.rows_alone import RowsAlone
 
 BATCH = 32
-"""Pictures computed together."""
+"""Images computed together."""
 
 
 @dataclass(frozen=True)
 class DetectedObject:
-    """An object found in a picture.
+    """An object found in an image.
 
     Attributes:
         name: its class.
         score: the probability of the class, from 0 to 1.
-        box: left, top, right and bottom edge in pixels of the picture.
+        box: left, top, right and bottom edge in pixels of the image.
     """
 
     name: str
@@ -41,10 +41,10 @@ class DetectedObject:
 
 
 class Detector:
-    """Finds the objects in pictures.
+    """Finds the objects in images.
 
     Args:
-        model: a model with ``detect(pixels)``; its settings give the picture size and the class names.
+        model: a model with ``detect(pixels)``; its settings give the image size and the class names.
         device: device to compute on.
         precision: precision of matrix products.
     """
@@ -56,7 +56,7 @@ class Detector:
         self.dtype = hardware.pick_dtype(precision, device)
         sizes: Any = model.settings
         self.names: tuple[str, ...] = sizes.class_names
-        self.size = int(sizes.picture_size)
+        self.size = int(sizes.image_size)
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> Self:
@@ -68,18 +68,18 @@ class Detector:
         run, where = Run.open(folder).fit_for("detection"), hardware.pick_device(device)
         return cls(run.load_model(where), device=where)
 
-    def detect(self, pictures: Sequence[str | Path], threshold: float = 0.5) -> list[list[DetectedObject]]:
-        """Return the objects in each picture file, best score first; none for a picture without objects.
+    def detect(self, images: Sequence[str | Path], threshold: float = 0.5) -> list[list[DetectedObject]]:
+        """Return the objects in each image file, best score first; none for an image without objects.
 
         Args:
-            pictures: picture files of any size.
+            images: image files of any size.
             threshold: minimum score of an object.
 
         Raises:
-            UserError: a file is missing, damaged, or not a picture.
+            UserError: a file is missing, damaged, or not an image.
         """
-        images = map(open_picture, map(Path, pictures))
-        return [self.objects(detections, threshold) for detections in self.detections(images)]
+        contents = map(open_image, map(Path, images))
+        return [self.objects(detections, threshold) for detections in self.detections(contents)]
 
     def objects(self, detections: Detections, threshold: float) -> list[DetectedObject]:
         """Return the detections with at least this score, best first."""
@@ -94,11 +94,11 @@ class Detector:
             if detections.scores_D[i] >= threshold
         ]
 
-    def detections(self, pictures: Iterable[Image.Image]) -> Iterator[Detections]:
-        """Yield all detections of each picture, in its own pixels and clipped to it."""
+    def detections(self, images: Iterable[Image.Image]) -> Iterator[Detections]:
+        """Yield all detections of each image, in its own pixels and clipped to it."""
         batch: list[tuple[Pixels, float, tuple[int, int]]] = []
-        for picture in pictures:
-            batch.append((*letterbox(picture, self.size), picture.size))
+        for image in images:
+            batch.append((*letterbox(image, self.size), image.size))
             if len(batch) == BATCH:
                 yield from self._detections(batch)
                 batch = []
@@ -114,21 +114,21 @@ class Detector:
         self._check_names(tuple(scenes.maker.stencils.names), "data.generate")
         generated = [scenes.scene(number, 0) for number in range(len(scenes))]
         truths = [Truth(scene.boxes_M4.astype(np.float64), scene.classes_M) for scene in generated]
-        pictures = (Image.fromarray(scene.pixels_Chw.transpose(1, 2, 0)) for scene in generated)
-        return detection_scores(truths, list(self.detections(pictures)), len(self.names))
+        images = (Image.fromarray(scene.pixels_Chw.transpose(1, 2, 0)) for scene in generated)
+        return detection_scores(truths, list(self.detections(images)), len(self.names))
 
-    def measure(self, images: CocoSet) -> DetectionScores:
-        """Return the average precision on annotated pictures.
+    def measure(self, coco: CocoSet) -> DetectionScores:
+        """Return the average precision on annotated images.
 
         Raises:
-            UserError: the classes differ from the model's; a picture that cannot be read.
+            UserError: the classes differ from the model's; an image that cannot be read.
         """
-        self._check_names(images.names, str(images.path))
+        self._check_names(coco.names, str(coco.path))
         truths = [
-            Truth(image.boxes_G4, image.classes_G, image.crowd_G, image.areas_G) for image in images.images
+            Truth(image.boxes_G4, image.classes_G, image.crowd_G, image.areas_G) for image in coco.images
         ]
-        pictures = (open_picture(image.file) for image in images.images)
-        return detection_scores(truths, list(self.detections(pictures)), len(self.names))
+        images = (open_image(image.file) for image in coco.images)
+        return detection_scores(truths, list(self.detections(images)), len(self.names))
 
     def _check_names(self, names: tuple[str, ...], place: str) -> None:
         if names != self.names:

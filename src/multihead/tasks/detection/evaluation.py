@@ -33,5 +33,5 @@ def evaluate(folder: str, files: tuple[str, ...], device: str) -> dict[str, Resu
             f"AP {name}": value for name, value in zip(detector.names, scores.by_class(), strict=True)
         }
         defined = {key: None if math.isnan(value) else value for key, value in (values | by_class).items()}
-        results[name] = {"pictures": scores.pictures, "objects": scores.objects, **defined}
+        results[name] = {"images": scores.images, "objects": scores.objects, **defined}
     return results

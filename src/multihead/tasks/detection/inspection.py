@@ -1,4 +1,4 @@
-"""Inspection of an object detector: the attention of each object query to the picture."""
+"""Inspection of an object detector: the attention of each object query to the image."""
 
 import base64
 import html
@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from multihead.errors import UserError
-from multihead.inspect.maps import Alignment, TokenLabel
-from multihead.inspect.maps.alignment import CAUTION
+from multihead.inspect.maps import Alignment
+from multihead.inspect.maps.alignment import CAUTION, grid_alignment
 from multihead.inspect.page import HtmlPage
 from multihead.inspect.report.markup import SafeHtml, tag
 from multihead.inspect.report.parts import card, report
@@ -27,7 +27,7 @@ THRESHOLD = 0.5
 
 
 def inspect(run: Run, request: InspectionRequest) -> Inspection:
-    """See ``tasks.base.inspect``. The input is a picture file."""
+    """See ``tasks.base.inspect``. The input is an image file."""
     detector = Detector.load(run.folder, request.device)
     seen = inspect_detection(detector, Path(request.input_alone("a detector")))
     choice = request.asked.choice
@@ -36,12 +36,12 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
     layer = choice.layer or layers
     reduction = f"head {choice.head}" if choice.head else f"the {choice.combine} of {heads} heads"
     caption = (
-        f"Attention of each object query to the picture, decoder layer {layer} of {layers}, {reduction};\n"
+        f"Attention of each object query to the image, decoder layer {layer} of {layers}, {reduction};\n"
         f"each panel has its own scale. {CAUTION}"
     )
 
     def draw(path: str | Path) -> None:
-        draw_queries(seen.picture, maps, detector.names, caption, path)
+        draw_queries(seen.image, maps, detector.names, caption, path)
 
     used = frozenset({"layer", "head", "combine"})
     return Inspection(
@@ -80,11 +80,11 @@ def _draw(seen: DetectionInspection, names: tuple[str, ...], layer: int) -> Safe
     """Return a panel for each object: the attention of its query in a layer."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "layer.png"
-        draw_queries(seen.picture, seen.maps(THRESHOLD, layer), names, "", path)
+        draw_queries(seen.image, seen.maps(THRESHOLD, layer), names, "", path)
         data = base64.b64encode(path.read_bytes()).decode("ascii")
     source = f"data:image/png;base64,{data}"
     alternative = str(say("attention of the queries in layer {}", layer))
-    # `tag` cuts an attribute that is too long to read, and this address is as long as the picture.
+    # `tag` cuts an attribute that is too long to read, and this address is as long as the image.
     return SafeHtml(f'<img style="max-width:100%" alt="{html.escape(alternative)}" src="{source}">')
 
 
@@ -100,7 +100,7 @@ def as_json(seen: DetectionInspection, run: str) -> str:
         }
         for query_map in seen.maps(THRESHOLD)
     ]
-    content = {"run": run, "caution": CAUTION, "picture": seen.name, "objects": objects}
+    content = {"run": run, "caution": CAUTION, "image": seen.name, "objects": objects}
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -112,19 +112,13 @@ def _facts(query_map: QueryMap) -> tuple[str, str, str, int]:
 
 
 def _alignment(seen: DetectionInspection, maps: list[QueryMap], caption: str) -> Alignment:
-    """Return the attention of the best query as a matrix of the picture's rows and columns."""
+    """Return the attention of the best query as a matrix of the image's rows and columns."""
     if not maps:
         fact = f"no object with a score of at least {THRESHOLD:g}"
         remedy = "Write a page with -o page.html, or give another image."
         raise UserError(fact, place=seen.name, remedy=remedy)
-    weights_rc = maps[0].weights_rc
-    rows, columns = weights_rc.shape
-    return Alignment(
-        weights_rc / weights_rc.max(),
-        tuple(TokenLabel(str(row + 1), row) for row in range(rows)),
-        tuple(TokenLabel(str(column + 1), column) for column in range(columns)),
+    return grid_alignment(
+        maps[0].weights_rc,
         f"{DESCRIPTION.format(*_facts(maps[0]))}; rows and columns of the feature map, scaled to a maximum "
         f"of 1. {caption}",
-        rows="row",
-        columns="column",
     )

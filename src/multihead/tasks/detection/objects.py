@@ -13,9 +13,9 @@ from PIL import Image
 from multihead.batch import SceneBatch
 from multihead.data.build_cache import cached_build
 from multihead.data.images.listing import Listing, list_images
-from multihead.data.images.opening import Form, Pixels, open_picture
+from multihead.data.images.opening import Form, Pixels, open_image
 from multihead.data.images.random_numbers import uniforms
-from multihead.data.images.store import PictureStore, PictureWriter
+from multihead.data.images.store import ImageStore, ImageWriter
 from multihead.data.plan import shuffle_indices
 from multihead.data.store import BrokenStoreError
 from multihead.errors import UserError
@@ -23,9 +23,9 @@ from multihead.system import randomness
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
 from multihead.tasks.detection.coco import Annotated, CocoSet, read_coco
-from multihead.tasks.detection.scenes import PictureStencils, Scene, SceneMaker, ShapeStencils, Stencils
+from multihead.tasks.detection.scenes import ImageStencils, Scene, SceneMaker, ShapeStencils, Stencils
 from multihead.tasks.detection.settings import DataSettings
-from multihead.tasks.pictures.prepare import MAX_HELD_OUT, numbers_of
+from multihead.tasks.images.prepare import MAX_HELD_OUT, numbers_of
 
 VERSION = 1
 """Increases when the same images are prepared differently."""
@@ -41,14 +41,14 @@ GARMENTS = (
 
 
 class SceneSet(Protocol):
-    """Pictures with objects."""
+    """Images with objects."""
 
     def __len__(self) -> int:
-        """Return the number of pictures in an epoch."""
+        """Return the number of images in an epoch."""
         ...
 
     def scene(self, index: int, epoch: int) -> Scene:
-        """Return a picture; a function of its arguments."""
+        """Return an image; a function of its arguments."""
         ...
 
 
@@ -68,42 +68,42 @@ class GeneratedScenes:
 
 
 class StoredScenes:
-    """Pictures with objects in a folder: a ``PictureStore``, whose labels count objects, and their boxes.
+    """Images with objects in a folder: a ``ImageStore``, whose labels count objects, and their boxes.
 
     Raises:
         BrokenStoreError: the folder is missing, truncated or foreign.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.pictures = PictureStore(folder)
+        self.images = ImageStore(folder)
         try:
             self.boxes: NDArray[np.float32] = np.load(folder / BOXES, allow_pickle=False)
             self.classes: NDArray[np.int64] = np.load(folder / CLASSES, allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise BrokenStoreError(f"{folder}: {error}") from error
-        self.starts = np.concatenate([[0], np.cumsum(self.pictures.labels)])
+        self.starts = np.concatenate([[0], np.cumsum(self.images.labels)])
         if self.boxes.shape != (self.starts[-1], 4) or self.classes.shape != (self.starts[-1],):
             raise BrokenStoreError(f"{folder}: {self.boxes.shape} boxes, {self.classes.shape} classes")
 
     def __len__(self) -> int:
-        return len(self.pictures)
+        return len(self.images)
 
     def scene(self, index: int, epoch: int) -> Scene:
-        """See ``SceneSet``; every epoch has the same pictures."""
+        """See ``SceneSet``; every epoch has the same images."""
         span = slice(self.starts[index], self.starts[index + 1])
-        return Scene(self.pictures.pixels[index], self.boxes[span], self.classes[span])
+        return Scene(self.images.pixels[index], self.boxes[span], self.classes[span])
 
 
 @dataclass(frozen=True)
 class PreparedScenes:
-    """Pictures with objects, prepared for training.
+    """Images with objects, prepared for training.
 
     Attributes:
-        train: training pictures.
-        valid: validation pictures.
+        train: training images.
+        valid: validation images.
         names: names of the classes.
-        size: height and width of the pictures in pixels.
-        most: largest number of objects in a picture.
+        size: height and width of the images in pixels.
+        most: largest number of objects in an image.
         report: summary of the data, in two lines.
         fingerprint: hash of everything that the preparation depends on.
     """
@@ -118,7 +118,7 @@ class PreparedScenes:
 
 
 def prepare_scenes(data: DataSettings, *, progress: OnProgress) -> PreparedScenes:
-    """Generate scenes, or read, scale and store the pictures of COCO folders.
+    """Generate scenes, or read, scale and store the images of COCO folders.
 
     Raises:
         UserError: unreadable or missing files (see ``coco`` and ``opening``); classes that differ.
@@ -130,22 +130,22 @@ def _generate(data: DataSettings) -> PreparedScenes:
     stencils, held_out, digest = _stencils(data)
     seeds = [randomness.derive(data.seed, name) for name in ("training scenes", "validation scenes")]
     makers = [
-        SceneMaker(source, data.picture_size, data.most_objects, seed)
+        SceneMaker(source, data.image_size, data.most_objects, seed)
         for source, seed in zip((stencils, held_out), seeds, strict=True)
     ]
     count = max(1, min(MAX_HELD_OUT, round(data.valid_fraction * data.generated)))
     report = (
-        f"{data.generated:,} generated scenes an epoch, {data.picture_size} x {data.picture_size}, of 1 to "
+        f"{data.generated:,} generated scenes an epoch, {data.image_size} x {data.image_size}, of 1 to "
         f"{data.most_objects} of {len(stencils.names)} classes of objects\n{count:,} scenes for validation"
     )
     return PreparedScenes(
         train=GeneratedScenes(makers[0], data.generated),
         valid=GeneratedScenes(makers[1], count),
         names=tuple(stencils.names),
-        size=data.picture_size,
+        size=data.image_size,
         most=data.most_objects,
         report=report,
-        fingerprint=f"{VERSION} {data.generate} {data.picture_size} {data.most_objects} {data.seed} "
+        fingerprint=f"{VERSION} {data.generate} {data.image_size} {data.most_objects} {data.seed} "
         f"{data.generated} {data.valid_fraction} {digest}",
     )
 
@@ -167,24 +167,22 @@ def _stencils(data: DataSettings) -> tuple[Stencils, Stencils, str]:
     return garments(listing, names, order[cut:]), garments(listing, names, order[:cut]), listing.digest()
 
 
-def garments(
-    listing: Listing, names: Sequence[str], rows: NDArray[np.int64] | None = None
-) -> PictureStencils:
-    """Return the objects of labelled greyscale pictures of one size, all of them or some rows.
+def garments(listing: Listing, names: Sequence[str], rows: NDArray[np.int64] | None = None) -> ImageStencils:
+    """Return the objects of labelled greyscale images of one size, all of them or some rows.
 
     Raises:
-        UserError: pictures of different sizes; an unknown label; a class without pictures.
+        UserError: images of different sizes; an unknown label; a class without images.
     """
     if rows is None:
         rows = np.arange(len(listing.labels))
     labels = numbers_of(listing, tuple(names))[rows]
-    pictures = [listing.picture(int(row)).convert("L") for row in rows]
-    if len({picture.size for picture in pictures}) > 1:
+    images = [listing.image(int(row)).convert("L") for row in rows]
+    if len({image.size for image in images}) > 1:
         raise UserError("the images differ in size", place=listing.place(0), remedy="Scale them to one size.")
     missing = sorted(set(range(len(names))) - set(labels.tolist()))
     if missing:
         raise UserError(f'the class "{names[missing[0]]}" has no images', place=listing.place(0))
-    return PictureStencils(np.stack([np.asarray(picture) for picture in pictures]), labels, tuple(names))
+    return ImageStencils(np.stack([np.asarray(image) for image in images]), labels, tuple(names))
 
 
 def generated_test_scenes(data: DataSettings, files: Sequence[str] = ()) -> GeneratedScenes:
@@ -198,7 +196,7 @@ def generated_test_scenes(data: DataSettings, files: Sequence[str] = ()) -> Gene
     if data.generate == "garments":
         stencils = garments(list_images(files, Path(data.dir), "data.tests"), data.class_names or GARMENTS)
     return GeneratedScenes(
-        SceneMaker(stencils, data.picture_size, data.most_objects, TEST_SEED), data.generated_tests
+        SceneMaker(stencils, data.image_size, data.most_objects, TEST_SEED), data.generated_tests
     )
 
 
@@ -216,10 +214,10 @@ def _store(data: DataSettings, progress: OnProgress) -> PreparedScenes:
     if valid is None and len(train.images) < 2:
         raise UserError("one image is too few to hold some out", place="data.train")
     inputs = {
-        "version": [VERSION, PictureStore.VERSION],
+        "version": [VERSION, ImageStore.VERSION],
         "train": train.digest(),
         "valid": valid.digest() if valid else [data.valid_fraction, data.seed],
-        "size": data.picture_size,
+        "size": data.image_size,
     }
 
     def build(folder: Path) -> dict[str, Any]:
@@ -230,13 +228,13 @@ def _store(data: DataSettings, progress: OnProgress) -> PreparedScenes:
             held_out = tuple(images[row] for row in np.sort(order[:count]))
             images = tuple(images[row] for row in np.sort(order[count:]))
         for side, annotated in (("train", images), ("valid", held_out)):
-            _write(folder / side, annotated, data.picture_size, progress)
+            _write(folder / side, annotated, data.image_size, progress)
         return {"held_out": valid is None}
 
     return cached_build(
         cache_root(data.cache),
         inputs,
-        prefix="pictures-",
+        prefix="images-",
         summary_file=SUMMARY,
         build=build,
         load=lambda folder, summary, key: _open(folder, summary, key, train),
@@ -245,8 +243,8 @@ def _store(data: DataSettings, progress: OnProgress) -> PreparedScenes:
 
 def _open(folder: Path, summary: Mapping[str, Any], key: str, train: CocoSet) -> PreparedScenes:
     sets = [StoredScenes(folder / side) for side in ("train", "valid")]
-    size = sets[0].pictures.pixels.shape[-1]
-    most = max(int(scenes.pictures.labels.max(initial=0)) for scenes in sets)
+    size = sets[0].images.pixels.shape[-1]
+    most = max(int(scenes.images.labels.max(initial=0)) for scenes in sets)
     objects = sum(len(scenes.boxes) for scenes in sets)
     source = ", held out of the training images" if summary["held_out"] else ""
     report = (
@@ -258,9 +256,9 @@ def _open(folder: Path, summary: Mapping[str, Any], key: str, train: CocoSet) ->
 
 def _write(folder: Path, images: Sequence[Annotated], size: int, progress: OnProgress) -> None:
     boxes, classes = [np.zeros((0, 4))], [np.zeros(0, dtype=np.int64)]
-    with PictureWriter(folder, len(images), Form(size, 3)) as writer:
+    with ImageWriter(folder, len(images), Form(size, 3)) as writer:
         for done, image in enumerate(images):
-            pixels, scale = letterbox(open_picture(image.file), size, image)
+            pixels, scale = letterbox(open_image(image.file), size, image)
             single = ~image.crowd_G
             boxes.append(image.boxes_G4[single] * scale)
             classes.append(image.classes_G[single])
@@ -271,37 +269,37 @@ def _write(folder: Path, images: Sequence[Annotated], size: int, progress: OnPro
     np.save(folder / CLASSES, np.concatenate(classes), allow_pickle=False)
 
 
-def letterbox(picture: Image.Image, size: int, annotated: Annotated | None = None) -> tuple[Pixels, float]:
-    """Scale the longer side of a picture to ``size``, and fill the rest with grey on the right or below.
+def letterbox(image: Image.Image, size: int, annotated: Annotated | None = None) -> tuple[Pixels, float]:
+    """Scale the longer side of an image to ``size``, and fill the rest with grey on the right or below.
 
     Returns:
         The pixels, (3, size, size), and the scale factor.
 
     Raises:
-        UserError: the picture's size differs from its annotation.
+        UserError: the image's size differs from its annotation.
     """
-    if annotated is not None and picture.size != (annotated.width, annotated.height):
+    if annotated is not None and image.size != (annotated.width, annotated.height):
         fact = "the image has {} x {} pixels, but the annotations say {} x {}"
-        fact = fact.format(*picture.size, annotated.width, annotated.height)
+        fact = fact.format(*image.size, annotated.width, annotated.height)
         raise UserError(fact, place=str(annotated.file), remedy="Correct the annotations.")
-    scale = size / max(picture.size)
-    width, height = (max(1, round(side * scale)) for side in picture.size)
-    picture = picture.convert("RGB")
-    if picture.size != (width, height):
-        picture = picture.resize((width, height), Image.Resampling.BILINEAR, reducing_gap=3.0)
+    scale = size / max(image.size)
+    width, height = (max(1, round(side * scale)) for side in image.size)
+    image = image.convert("RGB")
+    if image.size != (width, height):
+        image = image.resize((width, height), Image.Resampling.BILINEAR, reducing_gap=3.0)
     pixels = np.full((3, size, size), GREY, dtype=np.uint8)
-    pixels[:, :height, :width] = np.asarray(picture).transpose(2, 0, 1)
+    pixels[:, :height, :width] = np.asarray(image).transpose(2, 0, 1)
     return pixels, scale
 
 
 @dataclass(frozen=True)
 class SceneBatches:
-    """Makes batches of a set of pictures.
+    """Makes batches of a set of images.
 
     Attributes:
-        scenes: the pictures.
+        scenes: the images.
         seed: with the epoch, seeds the mirroring.
-        flip: whether to mirror half of the pictures.
+        flip: whether to mirror half of the images.
     """
 
     scenes: SceneSet
@@ -309,7 +307,7 @@ class SceneBatches:
     flip: bool = False
 
     def batch(self, indices: NDArray[np.int64], epoch: int) -> SceneBatch:
-        """Return the pictures at ``indices`` for this epoch."""
+        """Return the images at ``indices`` for this epoch."""
         scenes = [self.scenes.scene(index, epoch) for index in indices.tolist()]
         if self.flip:
             mirror = uniforms(self.seed, epoch, indices.tolist(), 1)[:, 0] < 0.5
@@ -325,7 +323,7 @@ def _mirror(scene: Scene) -> Scene:
 
 
 def collate(scenes: Sequence[Scene]) -> SceneBatch:
-    """Return pictures of one size as a batch."""
+    """Return images of one size as a batch."""
     pixels = torch.from_numpy(np.stack([scene.pixels_Chw for scene in scenes])).float() / 255
     size = scenes[0].pixels_Chw.shape[-1]
     most = max(1, *(len(scene.classes_M) for scene in scenes))

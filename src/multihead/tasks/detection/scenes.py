@@ -20,7 +20,7 @@ from multihead.system import randomness
 NAMES = ("circle", "square", "triangle", "cross", "star", "ring", "heart", "moon")
 """Shapes that stay distinct at any size and rotation."""
 SMALLEST, LARGEST = 0.16, 0.46
-"""Width and height of an object, as fractions of the picture."""
+"""Width and height of an object, as fractions of the image."""
 VISIBLE = 1 / 3
 """Minimum fraction of an object that later objects leave visible."""
 TRIES = 12
@@ -32,7 +32,7 @@ Plane = NDArray[np.float64]
 
 
 class Scene(NamedTuple):
-    """A picture and its objects.
+    """An image and its objects.
 
     Attributes:
         pixels_Chw: (3, size, size), uint8.
@@ -81,11 +81,11 @@ def _line(length: int) -> Plane:
 
 
 @dataclass(frozen=True, eq=False)
-class PictureStencils:
-    """Objects cut out of greyscale pictures on black, such as the garments of Fashion-MNIST.
+class ImageStencils:
+    """Objects cut out of greyscale images on black, such as the garments of Fashion-MNIST.
 
     Attributes:
-        pixels: the pictures, (N, height, width).
+        pixels: the images, (N, height, width).
         labels: their classes, (N,).
         names: names of the classes.
     """
@@ -95,10 +95,10 @@ class PictureStencils:
     names: tuple[str, ...]
 
     def cut(self, kind: int, width: int, height: int, uniform: Uniform) -> tuple[Plane, Plane]:
-        """See ``Stencils``; picks a random picture of the class."""
+        """See ``Stencils``; picks a random image of the class."""
         rows = np.flatnonzero(self.labels == kind)
-        picture = self.pixels[rows[uniform.below(len(rows))]]
-        scaled = Image.fromarray(picture).resize((width, height), Image.Resampling.BILINEAR)
+        image = self.pixels[rows[uniform.below(len(rows))]]
+        scaled = Image.fromarray(image).resize((width, height), Image.Resampling.BILINEAR)
         values = np.asarray(scaled, dtype=np.float64) / 255
         return (values * 6).clip(0, 1), 0.25 + 0.75 * values
 

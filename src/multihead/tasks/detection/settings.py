@@ -32,7 +32,7 @@ class DataSettings(Settings):
     """Maximum number of objects in a generated scene."""
     class_names: tuple[str, ...] = ()
     """Names of the classes, in order. Default: those of the files."""
-    picture_size: PositiveInt = 96
+    image_size: PositiveInt = 96
     """Height and width that images are scaled to, in pixels. The longer side is scaled to it, and the rest is
     filled with grey."""
     valid_fraction: float = Field(0.1, gt=0, lt=1)
@@ -48,7 +48,7 @@ class DataSettings(Settings):
 class TrainingSettings(OptimisationSettings):
     """Augmentation, optimiser, learning-rate schedule, batch size, checkpoint averaging and hardware."""
 
-    batch_pictures: PositiveInt = 32
+    batch_images: PositiveInt = 32
     """Batch size: images per batch."""
     flip: bool = False
     """Mirror half of the training images left to right, at random."""

@@ -6,22 +6,22 @@ import numpy as np
 import torch
 from torch import nn
 
+from multihead.data.plan import evenly_spaced
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.scores.detection import Detections, DetectionScores, Truth, detection_scores
 from multihead.system import hardware
 from multihead.tasks.detection.objects import SceneBatches, SceneSet
-from multihead.tasks.pictures.batches import evenly_spaced
 from multihead.training import Validation
 
 
 class Validator:
-    """Validates a model on at most ``validation.max_examples`` evenly spaced pictures."""
+    """Validates a model on at most ``validation.max_examples`` evenly spaced images."""
 
     def __init__(self, scenes: SceneSet, recipe: Recipe[Settings], device: torch.device) -> None:
         self.scenes, self.device = scenes, device
         self.dtype = hardware.pick_dtype(recipe.training.precision, device)
-        self.batch_pictures = recipe.training.batch_pictures
+        self.batch_images = recipe.training.batch_images
         self.names: tuple[str, ...] = getattr(recipe.model, "class_names", ())
         self.indices = evenly_spaced(len(scenes), recipe.validation.max_examples)
 
@@ -31,8 +31,8 @@ class Validator:
         truths: list[Truth] = []
         detections: list[Detections] = []
         batches = SceneBatches(self.scenes)
-        for start in range(0, len(self.indices), self.batch_pictures):
-            rows = self.indices[start : start + self.batch_pictures]
+        for start in range(0, len(self.indices), self.batch_images):
+            rows = self.indices[start : start + self.batch_images]
             batch = batches.batch(rows, 0).to(self.device)
             with hardware.autocast(self.device, self.dtype):
                 terms = model.loss(batch, step)  # type: ignore[operator]

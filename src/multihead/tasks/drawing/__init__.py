@@ -8,7 +8,7 @@ TASK = Task(
     settings="multihead.tasks.drawing.settings:SECTIONS",
     setup="multihead.tasks.drawing.data:setup",
     load="multihead.tasks.drawing.loaded:LoadedImageGenerator.load",
-    inspect="multihead.tasks.drawing.inspection:inspect",
+    inspect="multihead.tasks.drawing.loaded:inspect",
     use='draw {run} "..." -n 8 -o grid.png',
     speed_unit="images",
 )

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from multihead.data.images.opening import Pixels, fit_image, open_picture
+from multihead.data.images.opening import Pixels, fit_image, open_image
 from multihead.inspect.maps import AttentionRecord, Sentence, TokenLabel, record_sequence, sentence
 from multihead.inspect.maps.alignment import mutual_information, normalise_rows
 from multihead.tasks.drawing.image_generator import ImageGenerator
@@ -96,7 +96,7 @@ def inspect_drawing(
         drawing = generator.draw(caption, 1, settings)[0]
         codes, similarity = list(drawing.codes), drawing.fits
     else:
-        pixels = torch.tensor(fit_image(open_picture(given), generator.form))[None].to(generator.device)
+        pixels = torch.tensor(fit_image(open_image(given), generator.form))[None].to(generator.device)
         with torch.no_grad():
             codes, similarity = generator.model.codes(pixels.float() / 255)[0].tolist(), None
     text_1T = torch.tensor([ids], device=generator.device)

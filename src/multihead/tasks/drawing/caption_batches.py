@@ -5,15 +5,15 @@ from collections.abc import Sequence
 import torch
 
 from multihead.batch import CaptionBatch
-from multihead.data.images.store import PictureStore
+from multihead.data.images.store import ImageStore
 from multihead.tasks.drawing.captioned import Captioned
-from multihead.tasks.pictures.batches import pixels_of
+from multihead.tasks.images.batches import pixels_of
 
 
 class CaptionBatches:
     """Makes batches of the images of a store with their captions."""
 
-    def __init__(self, captioned: Captioned, store: PictureStore) -> None:
+    def __init__(self, captioned: Captioned, store: ImageStore) -> None:
         self.store, self.tokenizer = store, captioned.tokenizer
         self.texts = [captioned.captions[number] for number in store.labels.tolist()]
         self.ids = captioned.tokenizer.encode_batch(self.texts)

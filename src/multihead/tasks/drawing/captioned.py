@@ -18,25 +18,25 @@ from PIL import Image
 
 from multihead.data.build_cache import cached_build
 from multihead.data.catalogue import remedy_for_missing
-from multihead.data.images.opening import Form, channels_of, fit_image, open_picture
+from multihead.data.images.listing import read_image_table
+from multihead.data.images.opening import Form, channels_of, fit_image, open_image
 from multihead.data.images.shapes import draw_shapes
-from multihead.data.images.store import PictureStore, PictureWriter
+from multihead.data.images.store import ImageStore, ImageWriter
 from multihead.data.plan import shuffle_indices
 from multihead.errors import UserError
 from multihead.recipe.settings import TokenizerSettings as Vocabulary
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
 from multihead.tasks.drawing.settings import DataSettings, TokenizerSettings
-from multihead.tasks.pictures.prepare import CHANNELS
-from multihead.text.delimited import read_table
-from multihead.text.tables import rows as rows_below
+from multihead.tasks.images.prepare import CHANNELS
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 
 VERSION = 1
 """Increases when the same images are prepared differently."""
 SUMMARY, TOKENIZER = "summary.json", "tokenizer.json"
-FILE, CAPTION = "file", "caption"
+CAPTION = "caption"
+"""Name of the column of captions in a list of images."""
 MAX_IMAGE_BYTES = 1 << 28
 """Maximum uncompressed size of an image in a .zip file."""
 MAX_TOTAL_BYTES = 1 << 33
@@ -58,8 +58,8 @@ class Captioned:
         fingerprint: hash of everything that the preparation depends on.
     """
 
-    train: PictureStore
-    valid: PictureStore
+    train: ImageStore
+    valid: ImageStore
     captions: tuple[str, ...]
     tokenizer: Tokenizer
     form: Form
@@ -76,7 +76,7 @@ class _Pairs:
     """Captions, a function that opens the image of each, and a hash of all images."""
 
     captions: Sequence[str]
-    picture: Callable[[int], Image.Image]
+    image: Callable[[int], Image.Image]
     digest: str
 
 
@@ -94,12 +94,12 @@ def prepare(
         UserError: a missing or damaged list or image, or a cache that cannot be written.
     """
     pairs = _pairs(data)
-    first = pairs.picture(0)
-    form = Form(data.picture_size or min(first.size), CHANNELS.get(data.channels) or channels_of(first))
+    first = pairs.image(0)
+    form = Form(data.image_size or min(first.size), CHANNELS.get(data.channels) or channels_of(first))
     inputs = {
         "version": VERSION,
         "captions": hashlib.sha256(json.dumps(list(pairs.captions)).encode()).hexdigest(),
-        "pictures": pairs.digest,
+        "images": pairs.digest,
         "train": [data.train_fraction, data.seed],
         "form": [form.size, form.channels],
         "tokenizer": tokenizer.model_dump(mode="json"),
@@ -127,9 +127,9 @@ def _build(
         fact = f"{len(pairs.captions):,} images are too few to hold some out"
         raise UserError(fact, place="data.train_fraction", remedy="Give at least two different captions.")
     for name, rows in (("train", seen), ("valid", unseen)):
-        with PictureWriter(folder / name, len(rows), form) as writer:
+        with ImageWriter(folder / name, len(rows), form) as writer:
             for done, number in enumerate(rows.tolist()):
-                writer.add(fit_image(pairs.picture(number), form), number)
+                writer.add(fit_image(pairs.image(number), form), number)
                 if done % 1000 == 0:
                     progress(f"reading images ({name})", done, len(rows))
     captions = [pairs.captions[number] for number in seen.tolist()]
@@ -151,24 +151,24 @@ def split_captions(
 def _pairs(data: DataSettings) -> _Pairs:
     if data.generate and not data.captions:
         pixels, captions = draw_shapes()
-        pictures = pixels.transpose(0, 2, 3, 1)
-        return _Pairs(captions, lambda number: Image.fromarray(pictures[number]), _hash([pixels.tobytes()]))
+        images = pixels.transpose(0, 2, 3, 1)
+        return _Pairs(captions, lambda number: Image.fromarray(images[number]), _hash([pixels.tobytes()]))
     if not data.captions:
         remedy = "Set data.captions to a TSV or CSV file that lists images and captions."
         raise UserError("no captions are named", place="data", remedy=remedy)
     path = Path(data.dir) / data.captions
-    rows = _rows(path)
-    place = Path(data.dir) / data.pictures if data.pictures else path.parent
+    rows = read_image_table(path, CAPTION)
+    place = Path(data.dir) / data.images if data.images else path.parent
     if not place.exists():
         raise UserError("no such file or folder", place=str(place), remedy=remedy_for_missing(place))
     contents = _from_zip(place, rows) if place.is_file() else _from_folder(place, rows)
     captions = [caption for _, _, caption in rows]
 
-    def picture(number: int) -> Image.Image:
+    def image(number: int) -> Image.Image:
         place, name, _ = rows[number]
-        return open_picture(io.BytesIO(contents(name)), f"{place} ({name})")
+        return open_image(io.BytesIO(contents(name)), f"{place} ({name})")
 
-    return _Pairs(captions, picture, _hash(contents(name) for _, name, _ in rows))
+    return _Pairs(captions, image, _hash(contents(name) for _, name, _ in rows))
 
 
 def _hash(contents: Iterable[bytes]) -> str:
@@ -176,24 +176,6 @@ def _hash(contents: Iterable[bytes]) -> str:
     for content in contents:
         sha256.update(hashlib.sha256(content).digest())
     return sha256.hexdigest()
-
-
-def _rows(path: Path) -> list[tuple[str, str, str]]:
-    """Return the place, file name and caption of each listed image."""
-    table = read_table(str(path))
-    header = [name.strip().lower() for name in next(table)[1]]
-    if FILE not in header or CAPTION not in header:
-        fact = f'no columns "{FILE}" and "{CAPTION}" in the header ({", ".join(header) or "empty"})'
-        raise UserError(fact, place=f"{path}:1", remedy="Name the columns in the first line.")
-    rows = []
-    for place, row in rows_below(table, path, header):
-        name, caption = row[header.index(FILE)], row[header.index(CAPTION)].strip()
-        if not caption:
-            raise UserError("an image without a caption", place=place)
-        rows.append((place, name, caption))
-    if not rows:
-        raise UserError("no image is listed", place=str(path))
-    return rows
 
 
 def _from_folder(folder: Path, rows: Sequence[tuple[str, str, str]]) -> Callable[[str], bytes]:
@@ -214,26 +196,26 @@ def _from_zip(file: Path, rows: Sequence[tuple[str, str, str]]) -> Callable[[str
                     fact = f"{name} is {sizes[name]:,} bytes uncompressed: more than {MAX_IMAGE_BYTES:,}"
                     raise UserError(fact, place=str(file))
             if (total := sum(sizes[name] for name in {name for _, name, _ in rows})) > MAX_TOTAL_BYTES:
-                remedy = "Unpack it, and name the folder with data.pictures."
+                remedy = "Unpack it, and name the folder with data.images."
                 fact = f"its images are {total:,} bytes uncompressed: more than {MAX_TOTAL_BYTES:,}"
                 raise UserError(fact, place=str(file), remedy=remedy)
             contents = {name: packed.read(name) for _, name, _ in rows}
     except (*UNREADABLE, RuntimeError) as error:
         fact = f"not a readable .zip file ({error})"
-        remedy = "Download it again; or unpack it, and name the folder with data.pictures."
+        remedy = "Download it again; or unpack it, and name the folder with data.images."
         raise UserError(fact, place=str(file), remedy=remedy) from None
     return contents.__getitem__
 
 
 def _missing(name: str, place: str, where: Path) -> UserError:
-    remedy = "Correct the name, or set data.pictures."
+    remedy = "Correct the name, or set data.images."
     return UserError(f'no image "{name}" in {where}', place=place, remedy=remedy)
 
 
 def _open(folder: Path, summary: Any, key: str) -> Captioned:
     return Captioned(
-        train=PictureStore(folder / "train"),
-        valid=PictureStore(folder / "valid"),
+        train=ImageStore(folder / "train"),
+        valid=ImageStore(folder / "valid"),
         captions=tuple(summary["captions"]),
         tokenizer=Tokenizer.load(folder / TOKENIZER),
         form=Form(*summary["form"]),

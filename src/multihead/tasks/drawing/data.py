@@ -1,18 +1,17 @@
-"""Training data of text-to-image models, from captioned pictures."""
+"""Training data of text-to-image models, from captioned images."""
 
 import torch
 
-from multihead.data.images.stream import PictureStream
 from multihead.errors import UserError
 from multihead.recipe import Recipe, with_model
 from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.system.addresses import locate_file
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
 from multihead.tasks.drawing.caption_batches import CaptionBatches
 from multihead.tasks.drawing.captioned import prepare
 from multihead.tasks.drawing.validation import Validator
+from multihead.tasks.images.data import image_setup
 
 
 def setup(
@@ -30,35 +29,24 @@ def setup(
     sizes = {
         "vocab_size": prepared.tokenizer.vocab_size,
         "text_length": prepared.text_length,
-        "picture_size": prepared.form.size,
+        "image_size": prepared.form.size,
         "channels": prepared.form.channels,
     }
     recipe = with_model(recipe, sizes)
     batches = CaptionBatches(prepared, prepared.train)
-    listed = [locate_file(data.dir, name) for name in (data.captions, data.pictures) if name]
     size, colour = prepared.form.size, "grey" if prepared.form.channels == 1 else "colour"
-    return TaskSetup(
-        recipe=recipe,
-        tokenizers=(prepared.tokenizer,),
-        fingerprint=prepared.fingerprint,
-        files=[path for path in listed if path.is_file()],
-        data={"pictures": len(prepared.train), "held_out": len(prepared.valid)},
+    return image_setup(
+        recipe,
+        prepared,
+        lambda indices, _: batches.batch(indices.tolist()),
+        Validator(CaptionBatches(prepared, prepared.valid), recipe, device),
+        files=[name for name in (data.captions, data.images) if name],
         summary=[
-            f"training: {len(prepared.train):,} captioned pictures, {size} x {size}, {colour}",
-            f"validation: {len(prepared.valid):,} pictures, with captions not seen in training",
+            f"training: {len(prepared.train):,} captioned images, {size} x {size}, {colour}",
+            f"validation: {len(prepared.valid):,} images, with captions not seen in training",
             f"vocabulary: {prepared.tokenizer.vocab_size:,} tokens; longest caption: {prepared.text_length}",
         ],
-        sizes={
-            "training pictures": f"{len(prepared.train):,}",
-            "validation pictures": f"{len(prepared.valid):,}",
-        },
-        tokens_per_epoch=len(prepared.train),
-        stream=lambda position: PictureStream(
-            len(prepared.train),
-            lambda indices, _: batches.batch(indices.tolist()),
-            batch_pictures=training.batch_pictures,
-            seed=training.seed,
-            position=position,
-        ),
-        validate=Validator(CaptionBatches(prepared, prepared.valid), recipe, device),
+        sizes={},
+        batch_images=training.batch_images,
+        tokenizers=(prepared.tokenizer,),
     )

@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
-from multihead.data.images.opening import Form, as_picture, fit_image, open_picture
+from multihead.data.images.opening import Form, as_image, fit_image, open_image
 from multihead.errors import UserError
 from multihead.run import Run
 from multihead.search.consistency import drawing_inconsistency, warn
@@ -22,21 +22,21 @@ from multihead.text.tokenizer import Tokenizer
 
 @dataclass(frozen=True)
 class Drawing:
-    """A generated picture.
+    """A generated image.
 
     Attributes:
-        picture: the picture.
-        fits: the ranker's cosine similarity of picture and caption, -1 to 1.
-        codes: the picture's codes in raster order (row by row).
+        image: the image.
+        fits: the ranker's cosine similarity of image and caption, -1 to 1.
+        codes: the image's codes in raster order (row by row).
     """
 
-    picture: Image.Image
+    image: Image.Image
     fits: float
     codes: tuple[int, ...]
 
 
 class ImageGenerator:
-    """Generates pictures from captions.
+    """Generates images from captions.
 
     Args:
         model: a ``models.dalle`` model.
@@ -61,7 +61,7 @@ class ImageGenerator:
         self.dtype = hardware.pick_dtype(precision, device)
         self.settings = settings or SearchSettings()
         sizes: Any = model.settings
-        self.form = Form(sizes.picture_size, sizes.channels)
+        self.form = Form(sizes.image_size, sizes.channels)
         self._compared = False
 
     @classmethod
@@ -83,16 +83,16 @@ class ImageGenerator:
         *,
         complete: Path | None = None,
     ) -> list[Drawing]:
-        """Generate pictures for a caption and return the best matches, best first.
+        """Generate images for a caption and return the best matches, best first.
 
         Args:
             caption: the prompt.
-            count: number of pictures to return.
+            count: number of images to return.
             settings: sampling settings; None: the generator's default.
-            complete: a picture to complete. Its upper half is kept; all of it if it is wider than tall.
+            complete: an image to complete. Its upper half is kept; all of it if it is wider than tall.
 
         Raises:
-            UserError: the caption has unknown words or is too long; the picture cannot be read.
+            UserError: the caption has unknown words or is too long; the image cannot be read.
         """
         settings = settings or self.settings
         ids = self.encode_text(caption)
@@ -104,12 +104,10 @@ class ImageGenerator:
             pixels_RChw = self.model.pixels(codes_Rn.to(self.device))
             text_1T = torch.tensor([ids], device=self.device)
             about_1d = self.model.ranker.text(text_1T, torch.tensor([len(ids)], device=self.device))
-            fits_R = (self.model.ranker.picture(pixels_RChw) @ about_1d[0]).tolist()
-        pictures = (pixels_RChw.cpu() * 255).round().byte().numpy()
+            fits_R = (self.model.ranker.image(pixels_RChw) @ about_1d[0]).tolist()
+        images = (pixels_RChw.cpu() * 255).round().byte().numpy()
         order = sorted(range(rows), key=lambda row: -fits_R[row])[:count]
-        return [
-            Drawing(as_picture(pictures[row]), fits_R[row], tuple(codes_Rn[row].tolist())) for row in order
-        ]
+        return [Drawing(as_image(images[row]), fits_R[row], tuple(codes_Rn[row].tolist())) for row in order]
 
     def encode_text(self, caption: str) -> list[int]:
         """Return a caption's token ids. Raises ``UserError``: unknown words, or no or too many tokens."""
@@ -134,7 +132,7 @@ class ImageGenerator:
         keys: Sequence[int],
         given_Rn: Tensor | None = None,
     ) -> Tensor:
-        """Sample a picture's codes for each caption, (R, n).
+        """Sample an image's codes for each caption, (R, n).
 
         A row depends only on its own key, caption and given codes, not on the rest of the batch.
 
@@ -170,22 +168,22 @@ class ImageGenerator:
         return codes_Rn[: len(texts)].cpu()
 
     def upper_codes(self, path: Path) -> Tensor:
-        """Return the codes of a picture's upper part, in whole rows: at most half of the grid for a square.
+        """Return the codes of an image's upper part, in whole rows: at most half of the grid for a square.
 
         Raises:
-            UserError: the picture cannot be read, or is shorter than one row of codes.
+            UserError: the image cannot be read, or is shorter than one row of codes.
         """
-        picture = open_picture(path)
-        width, height = picture.size
+        image = open_image(path)
+        width, height = image.size
         grid, size = self.model.settings.grid, self.form.size
         rows = min(grid // 2 if height >= width else height * grid // width, grid - 1)
         if not rows:
-            fact = f"{width} x {height} pixels do not fill one row of the generated picture"
-            raise UserError(fact, place=str(path), remedy="Give a taller picture.")
-        # Crop before scaling: a narrow picture could otherwise be scaled to any height.
-        square = picture.crop((0, 0, width, min(width, height)))
+            fact = f"{width} x {height} pixels do not fill one row of the generated image"
+            raise UserError(fact, place=str(path), remedy="Give a taller image.")
+        # Crop before scaling: a narrow image could otherwise be scaled to any height.
+        square = image.crop((0, 0, width, min(width, height)))
         scaled = square.resize((size, max(1, round(square.height * size / width))), Image.Resampling.BICUBIC)
-        paper = Image.new(picture.mode, (size, size), "white")
+        paper = Image.new(image.mode, (size, size), "white")
         paper.paste(scaled, (0, 0))
         pixels = torch.from_numpy(np.array(fit_image(paper, self.form)))[None].float() / 255
         with torch.no_grad():

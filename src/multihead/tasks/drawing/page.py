@@ -12,7 +12,7 @@ from multihead.inspect.page.packing import Json
 from multihead.inspect.page.sequence import PageOptions, SequenceExploration, sequence_content
 from multihead.inspect.phrases import phrase
 from multihead.tasks.drawing.attention import DrawingInspection
-from multihead.tasks.pictures.page import as_list, picture
+from multihead.tasks.images.page import as_list, image
 
 DEFAULTS = PageOptions()
 
@@ -55,8 +55,8 @@ def explore_drawing(inspection: DrawingInspection, options: PageOptions = DEFAUL
             phrase("attention to the caption in layers {} to {}", limit + 1, len(layers))
         )
         content["start"]["layer"] = min(layer, limit)
-    content["picture"] = {
-        **picture(inspection.pixels_Chw, inspection.grid),
+    content["image"] = {
+        **image(inspection.pixels_Chw, inspection.grid),
         "words": [{"text": word.text, "special": word.special} for word in inspection.words],
         "layers": [
             {

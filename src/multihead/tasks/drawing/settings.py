@@ -16,7 +16,7 @@ class DataSettings(Settings):
     """Base folder of the names below."""
     captions: str = ""
     """List of images: a CSV or TSV file with columns file and caption, named in its first line."""
-    pictures: str = ""
+    images: str = ""
     """Folder or .zip file of the images; default: the folder of the list."""
     generate: Literal["", "shapes"] = ""
     """Captioned images that multihead generates, in place of files."""
@@ -24,7 +24,7 @@ class DataSettings(Settings):
     """Fraction of the images to train on; the captions of the others never occur in training."""
     seed: int = 1
     """Seeds the choice of training images, independently of training.seed."""
-    picture_size: NonNegativeInt = 0
+    image_size: NonNegativeInt = 0
     """Height and width that images are resized to, in pixels; 0: the shorter side of the first image."""
     channels: Literal["auto", "grey", "colour"] = "auto"
     """Convert images to greyscale or to colour; "auto": as the first image."""
@@ -44,7 +44,7 @@ class TokenizerSettings(Settings):
 class TrainingSettings(OptimisationSettings):
     """Optimiser, learning-rate schedule, batch size, checkpoint averaging and hardware."""
 
-    batch_pictures: PositiveInt = 64
+    batch_images: PositiveInt = 64
     """Batch size: images per batch."""
 
 

@@ -1,4 +1,4 @@
-"""Validation of a text-to-image model: reconstruction, likelihood, pictures generated for new captions."""
+"""Validation of a text-to-image model: reconstruction, likelihood, images generated for new captions."""
 
 from contextlib import AbstractContextManager
 
@@ -6,13 +6,13 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from multihead.data.plan import evenly_spaced
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.system import hardware
 from multihead.tasks.drawing.caption_batches import CaptionBatches
 from multihead.tasks.drawing.image_generator import ImageGenerator
 from multihead.tasks.drawing.settings import SearchSettings
-from multihead.tasks.pictures.batches import evenly_spaced
 from multihead.training import Validation
 
 SAMPLES = 5
@@ -25,7 +25,7 @@ class Validator:
     def __init__(self, batches: CaptionBatches, recipe: Recipe[Settings], device: torch.device) -> None:
         self.batches, self.device = batches, device
         self.precision: hardware.Precision = recipe.training.precision
-        self.size: int = recipe.training.batch_pictures
+        self.size: int = recipe.training.batch_images
         total = len(batches.store)
         self.rows = evenly_spaced(total, recipe.validation.max_examples).tolist()
         self.drawn = evenly_spaced(total, recipe.validation.drawn).tolist()
@@ -35,9 +35,9 @@ class Validator:
 
         Both stages: ``reconstruction`` (mean squared error) and ``codes_used`` (share of the codebook).
         Second stage also: ``loss`` and ``accuracy`` per code by teacher forcing; ``exact`` (share of correct
-        codes in pictures generated greedily from the caption alone); ``exact_shape`` (the same without the
-        most frequent code of each picture, usually its background); ``whole`` (share of pictures with every
-        code correct); ``ranked_first`` (share of captions whose picture the ranker finds within its batch).
+        codes in images generated greedily from the caption alone); ``exact_shape`` (the same without the
+        most frequent code of each image, usually its background); ``whole`` (share of images with every
+        code correct); ``ranked_first`` (share of captions whose image the ranker finds within its batch).
         """
         metrics = self._reconstruction(model)
         if step <= model.settings.dvae_steps:  # type: ignore[union-attr, operator]
@@ -82,7 +82,7 @@ class Validator:
         return {name: value / len(self.rows) for name, value in sums.items()}
 
     def _correct(self, model: nn.Module) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return which codes of greedily generated pictures are correct, and the true codes, (N, n) each."""
+        """Return which codes of greedily generated images are correct, and the true codes, (N, n) each."""
         generator = ImageGenerator(
             model, self.batches.tokenizer, device=self.device, precision=self.precision
         )

@@ -9,6 +9,6 @@ TASK = Task(
     setup="multihead.tasks.language.data:setup",
     load="multihead.tasks.language.loaded:LoadedTextGenerator.load",
     evaluate="multihead.tasks.language.evaluation:evaluate",
-    inspect="multihead.tasks.language.inspection:inspect",
+    inspect="multihead.tasks.language.loaded:inspect",
     use='generate {run} --prompt "..."',
 )

@@ -1,11 +1,13 @@
-"""Language models as ``multihead.load`` returns them."""
+"""Language models as ``multihead.load`` returns them, and the inspection of their attention."""
 
 from multihead.inspect.page import HtmlPage
 from multihead.inspect.page.kinds import CAUSAL
+from multihead.run import Run
+from multihead.tasks.inspection import Inspection, InspectionRequest
 from multihead.tasks.language.attention import inspect_text
 from multihead.tasks.language.text_generator import TextGenerator
 from multihead.tasks.loaded import ListsMethods, change_settings
-from multihead.tasks.text_inspection import text_page
+from multihead.tasks.text_inspection import inspection, text_page
 
 
 class LoadedTextGenerator(ListsMethods, TextGenerator):
@@ -32,3 +34,10 @@ class LoadedTextGenerator(ListsMethods, TextGenerator):
             UserError: the text is empty, or the model does not accept it.
         """
         return text_page(self, inspect_text(self, text), CAUSAL, full)
+
+
+def inspect(run: Run, request: InspectionRequest) -> Inspection:
+    """See ``tasks.base.inspect``. The input is a text."""
+    generator = TextGenerator.load(run.folder, request.device)
+    reading = inspect_text(generator, request.input_alone("a language model"))
+    return inspection(generator, reading, CAUSAL, request)

@@ -9,6 +9,6 @@ TASK = Task(
     setup="multihead.tasks.masked.data:setup",
     load="multihead.tasks.masked.loaded:LoadedMaskFiller.load",
     evaluate="multihead.tasks.masked.evaluation:evaluate",
-    inspect="multihead.tasks.masked.inspection:inspect",
+    inspect="multihead.tasks.masked.loaded:inspect",
     use='fill {run} "... [MASK] ..."',
 )

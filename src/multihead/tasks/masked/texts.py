@@ -18,7 +18,8 @@ from multihead.system.progress import OnProgress
 from multihead.tasks.classification import same_words
 from multihead.tasks.classification import settings as classification
 from multihead.tasks.masked import settings as masked
-from multihead.tasks.masked.mask_tokens import learn, with_mask
+from multihead.tasks.masked.mask_tokens import learn
+from multihead.tasks.text_examples import existing_tokenizer
 from multihead.text.tables import Example, read_labelled, read_texts
 from multihead.text.tokenizer import Tokenizer
 
@@ -86,10 +87,7 @@ def prepare_texts(
         data = data.model_copy(update={"files": (), "valid_files": ()})
     elif not data.files:
         raise UserError("no files are named", place="data", remedy="Give --data.files FILE.")
-    if init_tokenizer is None and tokenizer.file:
-        init_tokenizer = with_mask(Tokenizer.load(tokenizer.file))
-    if init_tokenizer is not None and data.lowercase:
-        init_tokenizer = init_tokenizer.with_lowercasing()
+    init_tokenizer = existing_tokenizer(tokenizer, init_tokenizer, lowercase=data.lowercase)
     inputs = _cache_inputs(data, tokenizer, init_tokenizer)
     return cached_build(
         cache_root(data.cache),

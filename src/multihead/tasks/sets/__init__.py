@@ -9,7 +9,7 @@ TASK = Task(
     setup="multihead.tasks.sets.data:setup",
     load="multihead.tasks.sets.loaded:LoadedOddOneOut.load",
     evaluate="multihead.tasks.sets.evaluation:evaluate",
-    inspect="multihead.tasks.sets.inspection:inspect",
+    inspect="multihead.tasks.sets.loaded:inspect",
     use="classify {run} 1.png 2.png 3.png",
     speed_unit="images",
 )

@@ -1,4 +1,4 @@
-"""Sets of labelled pictures, one of which differs in class: a function of (seed, epoch, number)."""
+"""Sets of labelled images, one of which differs in class: a function of (seed, epoch, number)."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from multihead.batch import SetBatch
-from multihead.data.images.store import PictureStore
+from multihead.data.images.store import ImageStore
 from multihead.data.plan import Indices
 from multihead.errors import UserError
 from multihead.system import randomness
@@ -15,16 +15,16 @@ from multihead.system import randomness
 
 @dataclass(frozen=True)
 class SetMaker:
-    """Makes sets from labelled pictures; picture i is the odd one of set i.
+    """Makes sets from labelled images; image i is the odd one of set i.
 
     Attributes:
-        pixels: the pictures, (P, channels, size, size).
+        pixels: the images, (P, channels, size, size).
         labels: their classes, (P,).
-        set_size: N, number of pictures in a set.
-        seed: with the epoch, seeds the other pictures of a set and the place of the odd one.
+        set_size: N, number of images in a set.
+        seed: with the epoch, seeds the other images of a set and the place of the odd one.
 
     Raises:
-        UserError: fewer than two classes have enough pictures.
+        UserError: fewer than two classes have enough images.
     """
 
     pixels: NDArray[np.uint8]
@@ -41,18 +41,18 @@ class SetMaker:
         object.__setattr__(self, "_rows", enough)
 
     @classmethod
-    def of(cls, store: PictureStore, set_size: int, seed: int) -> "SetMaker":
-        """Make sets from a store of pictures."""
+    def of(cls, store: ImageStore, set_size: int, seed: int) -> "SetMaker":
+        """Make sets from a store of images."""
         return cls(store.pixels, store.labels, set_size, seed)
 
     def members(self, number: int, epoch: int) -> tuple[NDArray[np.int64], int]:
-        """Return the pictures of a set, (N,), and the place of the odd one."""
+        """Return the images of a set, (N,), and the place of the odd one."""
         bits = np.random.PCG64(randomness.derive(self.seed, "set", epoch, number))
         raw = bits.random_raw(2 + self.set_size)
         rows: dict[int, NDArray[np.int64]] = self._rows  # type: ignore[attr-defined]
         kinds = [kind for kind in rows if kind != self.labels[number]]
         others = rows[kinds[int(raw[0]) % len(kinds)]]
-        # Floyd's sampling without replacement: one draw for each picture.
+        # Floyd's sampling without replacement: one draw for each image.
         sample: list[int] = []
         for place, draw in enumerate(raw[2 : self.set_size + 1].tolist()):
             top = len(others) - (self.set_size - 1) + place

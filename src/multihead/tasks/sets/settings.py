@@ -7,10 +7,10 @@ from pydantic import Field, PositiveInt
 
 from multihead.recipe.settings.base import Settings
 from multihead.recipe.settings.training import OptimisationSettings, ValidationSchedule
-from multihead.tasks.pictures import settings as pictures
+from multihead.tasks.images import settings as images
 
 
-class DataSettings(pictures.DataSettings):
+class DataSettings(images.DataSettings):
     """Labelled images, from which the sets are made: new ones in each epoch."""
 
     tests: dict[str, tuple[str, ...]] = Field({})

@@ -3,10 +3,10 @@
 import torch
 from torch import nn
 
+from multihead.data.plan import evenly_spaced
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.system import hardware
-from multihead.tasks.pictures.batches import evenly_spaced
 from multihead.tasks.sets.image_sets import SetMaker
 from multihead.training import Validation
 

@@ -9,6 +9,6 @@ TASK = Task(
     setup="multihead.tasks.spans.data:setup",
     load="multihead.tasks.spans.loaded:LoadedAnswerer.load",
     evaluate="multihead.tasks.spans.evaluation:evaluate",
-    inspect="multihead.tasks.spans.inspection:inspect",
+    inspect="multihead.tasks.spans.loaded:inspect",
     use='answer {run} --question "..." -i texts.txt',
 )

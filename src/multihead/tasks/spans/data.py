@@ -13,15 +13,14 @@ from multihead.tasks.base import TaskSetup
 from multihead.tasks.masked.data import check_length
 from multihead.tasks.spans.questions import PLACES, PreparedQuestions, prepare_questions
 from multihead.tasks.spans.validation import Validator
+from multihead.tasks.text_examples import pretrained_tokenizer
 
 
 def setup(
     recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, init_run: Run | None
 ) -> TaskSetup:
     """See ``tasks.base.setup``. Fine-tuning may start from a masked language model."""
-    if init_run and init_run.task not in ("masked", "spans"):
-        init_run.fit_for("masked")  # raises
-    init_tokenizer = init_run.tokenizers()[0] if init_run else None
+    init_tokenizer = pretrained_tokenizer(init_run, "spans")
     data, training = recipe.data, recipe.training
     check_length(recipe)
     prepared = prepare_questions(data, recipe.tokenizer, progress=progress, init_tokenizer=init_tokenizer)

@@ -1,21 +1,15 @@
 """Preparation of questions for training: files, or generated ones, in tokens and in windows."""
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from multihead.batch import SpanBatch
-from multihead.data.hashes import file_sha256
-from multihead.data.held_out_texts import held_out_texts
 from multihead.data.plan import Indices, Lengths
 from multihead.errors import UserError
-from multihead.system import randomness
 from multihead.system.progress import OnProgress
-from multihead.tasks.masked.mask_tokens import learn, with_mask
 from multihead.tasks.masked.settings import TokenizerSettings
 from multihead.tasks.spans import key_values
 from multihead.tasks.spans.question_tables import Question, answer_start, read_questions
@@ -29,6 +23,7 @@ from multihead.tasks.spans.question_windows import (
     windows,
 )
 from multihead.tasks.spans.settings import DataSettings
+from multihead.tasks.text_examples import fingerprint, prepare_tokenizer, training_and_validation
 from multihead.text.tokenizer import Tokenizer
 
 VERSION = 2
@@ -116,23 +111,18 @@ def prepare_questions(
             occurs several times, or no question left.
     """
     progress("reading", 0, None)
-    train, valid = _questions(data)
-    tokenizer = init_tokenizer
-    if tokenizer is None and settings.file:
-        tokenizer = with_mask(Tokenizer.load(settings.file))
-    if tokenizer is None:
-        progress("training the tokenizer", 0, None)
-        texts = (text for one in train for text in (one.question, one.text))
-        tokenizer = learn(islice(texts, settings.sample_size), settings, lowercase=data.lowercase)
-    elif data.lowercase:
-        tokenizer = tokenizer.with_lowercasing()
+    train, valid = training_and_validation(data, questions_of, key_values.generate, lambda one: one.text)
+    texts = (text for one in train for text in (one.question, one.text))
+    tokenizer = prepare_tokenizer(
+        texts, settings, init_tokenizer, lowercase=data.lowercase, progress=progress
+    )
     progress("encoding", 0, None)
     prepared = PreparedQuestions(
         in_windows(train, data, tokenizer),
         in_windows(valid, data, tokenizer),
         tokenizer,
         sum(not one.answer for one in train),
-        _fingerprint(data, tokenizer),
+        fingerprint(VERSION, data, tokenizer, unused=["max_answer"]),
     )
     for name, some in (("training", prepared.train), ("validation", prepared.valid)):
         if not some.windows:
@@ -170,29 +160,3 @@ def in_windows(questions: Sequence[Question], data: DataSettings, tokenizer: Tok
         found += own
         answers += inside
     return Questions(given, encoded, found, answers, skipped)
-
-
-def _questions(data: DataSettings) -> tuple[list[Question], list[Question]]:
-    """Return training and validation questions."""
-    if data.generate:
-        seeds = [randomness.derive(data.seed, name) for name in ("training", "validation")]
-        count = max(1, round(data.valid_fraction * data.generated))
-        made = key_values.generate
-        return list(made(data, data.generated, seeds[0])), list(made(data, count, seeds[1]))
-    if not data.files:
-        raise UserError("no files are named", place="data", remedy="Give --data.files FILE.")
-    train = list(questions_of(data, data.files))
-    if data.valid_files:
-        return train, list(questions_of(data, data.valid_files))
-    held_out = held_out_texts((one.text for one in train), data.valid_fraction, data.seed)
-    out = [held_out(one.text) for one in train]
-    valid = [one for one, held in zip(train, out, strict=True) if held]
-    return [one for one, held in zip(train, out, strict=True) if not held], valid
-
-
-def _fingerprint(data: DataSettings, tokenizer: Tokenizer) -> str:
-    files = [file_sha256(Path(data.dir) / name) for name in (*data.files, *data.valid_files)]
-    unused = {"dir", "tests", "generated_tests", "files", "valid_files", "max_answer"}
-    kept = data.model_dump(mode="json", exclude=unused)
-    basis = (VERSION, files, len(data.files), sorted(kept.items()), tokenizer.fingerprint)
-    return hashlib.sha256(repr(basis).encode()).hexdigest()

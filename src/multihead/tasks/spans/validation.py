@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from multihead.data.plan import batch_by_length
+from multihead.data.plan import batch_by_length, evenly_spaced
 from multihead.models.bert_spans import span_loss
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
@@ -29,8 +29,7 @@ class Validator:
         self.max_answer: int = recipe.data.max_answer
         self.dtype = hardware.pick_dtype(recipe.training.precision, device)
         self.threshold = 0.0 if prepared.unanswerable else -float("inf")
-        count = len(prepared.valid.given)
-        self.rows = np.linspace(0, count - 1, min(count, recipe.validation.max_examples)).round().astype(int)
+        self.rows = evenly_spaced(len(prepared.valid.given), recipe.validation.max_examples)
         chosen = set(self.rows.tolist())
         windows = [n for n, window in enumerate(prepared.valid.windows) if window.row in chosen]
         lengths = prepared.valid.lengths()

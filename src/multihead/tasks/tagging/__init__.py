@@ -9,6 +9,6 @@ TASK = Task(
     setup="multihead.tasks.tagging.data:setup",
     load="multihead.tasks.tagging.loaded:LoadedTagger.load",
     evaluate="multihead.tasks.tagging.evaluation:evaluate",
-    inspect="multihead.tasks.tagging.inspection:inspect",
+    inspect="multihead.tasks.tagging.loaded:inspect",
     use="tag {run} -i texts.txt",
 )

@@ -14,15 +14,14 @@ from multihead.tasks.base import TaskSetup
 from multihead.tasks.masked.data import check_length
 from multihead.tasks.tagging.tagged import PreparedTags, prepare_tags
 from multihead.tasks.tagging.validation import Validator
+from multihead.tasks.text_examples import pretrained_tokenizer
 
 
 def setup(
     recipe: Recipe[Settings], device: torch.device, *, progress: OnProgress, init_run: Run | None
 ) -> TaskSetup:
     """See ``tasks.base.setup``. Fine-tuning may start from a masked language model."""
-    if init_run and init_run.task not in ("masked", "tagging"):
-        init_run.fit_for("masked")  # raises
-    init_tokenizer = init_run.tokenizers()[0] if init_run else None
+    init_tokenizer = pretrained_tokenizer(init_run, "tagging")
     data, training = recipe.data, recipe.training
     prepared = prepare_tags(data, recipe.tokenizer, progress=progress, init_tokenizer=init_tokenizer)
     if len(prepared.names) < 2:

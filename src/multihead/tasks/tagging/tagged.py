@@ -1,6 +1,5 @@
 """Preparation of tagged sentences: files in CoNLL's columns, or generated sequences of digits."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -11,18 +10,16 @@ import torch
 from numpy.typing import NDArray
 
 from multihead.batch import TaggedBatch
-from multihead.data.hashes import file_sha256
-from multihead.data.held_out_texts import held_out_texts
 from multihead.data.images.random_numbers import Uniform
 from multihead.data.plan import Indices, Lengths
 from multihead.data.text_batches import as_input
 from multihead.errors import UserError
 from multihead.system import randomness
 from multihead.system.progress import OnProgress
-from multihead.tasks.masked.mask_tokens import learn, with_mask
 from multihead.tasks.masked.settings import TokenizerSettings
 from multihead.tasks.tagging.conll import TaggedSentence, read_conll
 from multihead.tasks.tagging.settings import DataSettings
+from multihead.tasks.text_examples import fingerprint, prepare_tokenizer, training_and_validation
 from multihead.text.tokenizer import Tokenizer
 
 VERSION = 2
@@ -153,7 +150,10 @@ def prepare_tags(
             in validation only.
     """
     progress("reading", 0, None)
-    train, valid = _sentences(data)
+    train, valid = training_and_validation(data, sentences_of, generate, text_of)
+    for name, sentences in (("training", train), ("validation", valid)):
+        if not sentences:
+            raise UserError(f"no sentence for {name}", place="data", remedy="Check data.valid_fraction.")
     names = tuple(sorted({tag for sentence in train for tag in sentence.tags}))
     numbers = {name: number for number, name in enumerate(names)}
     for sentence in valid:
@@ -161,45 +161,23 @@ def prepare_tags(
             if tag not in numbers:
                 fact = f'the tag "{tag}" does not occur in the training sentences'
                 raise UserError(fact, place=sentence.place, remedy="Correct it, or add training sentences.")
-    tokenizer = init_tokenizer
-    if tokenizer is None and settings.file:
-        tokenizer = with_mask(Tokenizer.load(settings.file))
-    if tokenizer is None:
-        progress("training the tokenizer", 0, None)
-        texts = (" ".join(sentence.words) for sentence in train)
-        tokenizer = learn(islice(texts, settings.sample_size), settings, lowercase=data.lowercase)
-    elif data.lowercase:
-        tokenizer = tokenizer.with_lowercasing()
+    texts = map(text_of, train)
+    tokenizer = prepare_tokenizer(
+        texts, settings, init_tokenizer, lowercase=data.lowercase, progress=progress
+    )
     progress("encoding", 0, None)
     return PreparedTags(
         _encode(train, numbers, tokenizer),
         _encode(valid, numbers, tokenizer),
         tokenizer,
         names,
-        _fingerprint(data, tokenizer),
+        fingerprint(VERSION, data, tokenizer),
     )
 
 
-def _sentences(data: DataSettings) -> tuple[list[TaggedSentence], list[TaggedSentence]]:
-    """Return training and validation sentences."""
-    if data.generate:
-        seeds = [randomness.derive(data.seed, name) for name in ("training", "validation")]
-        count = max(1, round(data.valid_fraction * data.generated))
-        return list(generate(data, data.generated, seeds[0])), list(generate(data, count, seeds[1]))
-    if not data.files:
-        raise UserError("no files are named", place="data", remedy="Give --data.files FILE.")
-    train = list(sentences_of(data, data.files))
-    if data.valid_files:
-        valid = list(sentences_of(data, data.valid_files))
-    else:
-        texts = [" ".join(sentence.words) for sentence in train]
-        out = list(map(held_out_texts(texts, data.valid_fraction, data.seed), texts))
-        valid = [sentence for sentence, held in zip(train, out, strict=True) if held]
-        train = [sentence for sentence, held in zip(train, out, strict=True) if not held]
-    for name, sentences in (("training", train), ("validation", valid)):
-        if not sentences:
-            raise UserError(f"no sentence for {name}", place="data", remedy="Check data.valid_fraction.")
-    return train, valid
+def text_of(sentence: TaggedSentence) -> str:
+    """Return a sentence as text."""
+    return " ".join(sentence.words)
 
 
 def _encode(
@@ -208,12 +186,3 @@ def _encode(
     encoded = list(encode_words((sentence.words for sentence in sentences), tokenizer))
     tags = [np.array([numbers[tag] for tag in sentence.tags], dtype=np.int64) for sentence in sentences]
     return TaggedTexts(encoded, tags, sentences)
-
-
-def _fingerprint(data: DataSettings, tokenizer: Tokenizer) -> str:
-    files = [file_sha256(Path(data.dir) / name) for name in (*data.files, *data.valid_files)]
-    settings = data.model_dump(
-        mode="json", exclude={"dir", "tests", "generated_tests", "files", "valid_files"}
-    )
-    basis = (VERSION, files, len(data.files), sorted(settings.items()), tokenizer.fingerprint)
-    return hashlib.sha256(repr(basis).encode()).hexdigest()

@@ -2,11 +2,11 @@
 
 import math
 
-import numpy as np
 import torch
 from torch import nn
 
 from multihead.data.batches import PairList, sequential_batches
+from multihead.data.plan import evenly_spaced
 from multihead.data.prepare import PreparedCorpus
 from multihead.inspect.report import AlignedSentence
 from multihead.nn.losses import validation_terms
@@ -51,14 +51,12 @@ class Validator:
         self.batch_tokens = recipe.training.batch_tokens
         self.search = recipe.search.model_copy(update={"method": "greedy", "n_best": 1})
         self.lowercase = recipe.data.lowercase
-        count = len(prepared.valid)
-        rows = np.linspace(0, count - 1, min(count, validation.max_examples)).round().astype(int)
+        rows = evenly_spaced(len(prepared.valid), validation.max_examples)
         self.text = [prepared.valid_pairs[i] for i in rows]
         self.pairs = PairList(
             [prepared.valid.source(i) for i in rows], [prepared.valid.target(i) for i in rows]
         )
-        samples = min(len(rows), validation.samples)
-        self.sample_rows = np.linspace(0, len(rows) - 1, samples).round().astype(int).tolist()
+        self.sample_rows = evenly_spaced(len(rows), validation.samples).tolist()
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
         """Return loss per token (unsmoothed) and further metrics, with translations as samples."""
@@ -85,9 +83,8 @@ class Validator:
         """Return attention maps for a few validation sentences; none if the model has no attention."""
         translator = self.translator(model)
         suitable = [source for source, _ in self.text if MIN_WORDS <= len(source.split()) <= MAX_WORDS]
-        positions = np.linspace(0, len(suitable) - 1, min(len(suitable), MAPS)).round().astype(int)
         aligned = []
-        for source in (suitable[i] for i in positions):
+        for source in (suitable[i] for i in evenly_spaced(len(suitable), MAPS)):
             output = translator.translate([source], self.search)[0].text
             map_ = alignment(translator, source, output)
             if map_ is not None:

@@ -118,7 +118,7 @@ _OF_A_TOKENIZER = (
     "apostrophe",
 )
 _FROM_DATA = ("source_vocab", "target_vocab", "vocab_size", "text_length")
-_FROM_PICTURES = ("picture_size", "channels", "classes", "class_names")
+_FROM_IMAGES = ("image_size", "channels", "classes", "class_names")
 
 _RULES = (
     _Rule(
@@ -190,7 +190,7 @@ _RULES = (
         "at model.teacher_forcing 1: the chance does not fall",
     ),
     _Rule(
-        tuple(f"model.{key}" for key in (*_FROM_DATA, *_FROM_PICTURES)),
+        tuple(f"model.{key}" for key in (*_FROM_DATA, *_FROM_IMAGES)),
         lambda recipe: True,
         "in training: it is taken from the data and its tokenizer ([data], [tokenizer])",
     ),

@@ -16,7 +16,7 @@ from multihead.training.distributed.reduction import Reduction
 from multihead.training.distributed.sharded_optimizer import ShardedOptimizer
 from multihead.training.distributed.shards import Shards
 from multihead.training.state import TrainingState
-from multihead.training.update import Updater, UpdateStats, check_finite
+from multihead.training.update import Updater, UpdateStats
 
 
 class SharedUpdater(Updater):
@@ -53,7 +53,7 @@ class SharedUpdater(Updater):
         self.shards = shards
         trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.reduction = Reduction(trained, shards.count, ordered=settings.reduction == "ordered")
-        self._step = sharded.step if sharded else optimizer.step
+        self._sharded = sharded
 
     def update(self, step: int, batches: Sequence[Batch]) -> list[UpdateStats]:
         """See :meth:`Updater.update`; ``batches`` are this process's shards, all counts are agreed on."""
@@ -73,12 +73,11 @@ class SharedUpdater(Updater):
                 for name, value in zip(per, shard, strict=True):
                     sums[name] = sums.get(name, 0) + torch.tensor(value, dtype=kinds[name])
         self.reduction.finish()
-        norm = self.clip().item()
-        check_finite(norm, step, sums)
-        self._step()
-        self.optimizer.zero_grad(set_to_none=True)
-        counts = {name: totals[count] for name, count in per.items()}
-        return [UpdateStats({name: value.item() for name, value in sums.items()}, counts, norm)]
+        return [self.take_step(step, sums, {name: totals[count] for name, count in per.items()})]
+
+    def step_optimizer(self) -> None:
+        """Change the weights, or this process's share of them, which the others then receive."""
+        (self._sharded or self.optimizer).step()
 
 
 def make_state(model: nn.Module, settings: OptimisationSettings, device: torch.device) -> TrainingState:

@@ -11,7 +11,7 @@ from multihead.recipe.settings import OptimisationSettings
 from multihead.system import parallel
 from multihead.training.distributed.full_sharding import local
 from multihead.training.distributed.shards import Shards
-from multihead.training.update import Updater, UpdateStats, check_finite
+from multihead.training.update import Updater, UpdateStats
 
 
 class FullyShardedUpdater(Updater):
@@ -54,12 +54,7 @@ class FullyShardedUpdater(Updater):
             for place, name in enumerate(per):
                 term = rows[shard % parallel.world()][first + place]
                 sums[name] = sums.get(name, 0) + torch.tensor(term, dtype=kinds[name])
-        norm = self.clip().item()
-        check_finite(norm, step, sums)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-        counts = {name: totals[count] for name, count in per.items()}
-        return [UpdateStats({name: value.item() for name, value in sums.items()}, counts, norm)]
+        return [self.take_step(step, sums, {name: totals[count] for name, count in per.items()})]
 
     @torch.no_grad()
     def clip(self) -> Tensor:

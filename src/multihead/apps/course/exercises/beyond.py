@@ -1,4 +1,4 @@
-"""Exercises of chapters 11 and 12: language models, masked language models, pictures."""
+"""Exercises of chapters 11 and 12: language models, masked language models, images."""
 
 from collections.abc import Mapping, Sequence
 
@@ -41,10 +41,8 @@ def _filling(function: Function) -> str | None:
 
 def _patches(function: Function) -> str | None:
     torch.manual_seed(1)
-    picture = torch.rand(3, 4, 6)
-    return compare(
-        function(picture, 2), patches_of(picture[None], 2)[0], "a picture (3, 4, 6), patches of 2 x 2"
-    )
+    image = torch.rand(3, 4, 6)
+    return compare(function(image, 2), patches_of(image[None], 2)[0], "an image (3, 4, 6), patches of 2 x 2")
 
 
 def _nearest_code(function: Function) -> str | None:

@@ -1,4 +1,4 @@
-"""The parts of a page that fills masked words (BERT) or classifies a picture (ViT)."""
+"""The parts of a page that fills masked words (BERT) or classifies an image (ViT)."""
 
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -10,11 +10,11 @@ from multihead.apps.export.page import sequence_weights, vocabulary
 from multihead.apps.export.page.exporting import ENGINE, HERE, PageParts, verified_description
 from multihead.apps.export.page.sequence_reference import (
     disagreement,
-    example_picture,
+    example_image,
+    image_logits,
     masked_logits,
-    picture_logits,
 )
-from multihead.nn.description import MaskedSpec, PictureSpec
+from multihead.nn.description import ImageSpec, MaskedSpec
 from multihead.run import Run
 from multihead.tasks.masked.mask_tokens import MASK, encode_masked, mask_id
 from multihead.text.tokenizer import Tokenizer
@@ -25,12 +25,12 @@ MASKED = tuple(
     for name in (*SCRIPTS, "tokenizer.js", "sequence_engine.js", "masked_text.js", "masked_worker.js")
 )
 """The script of the worker of a page that fills masked words, in order."""
-PICTURE = tuple(
-    HERE / "scripts" / name for name in (*SCRIPTS, "sequence_engine.js", "picture.js", "picture_worker.js")
+IMAGE = tuple(
+    HERE / "scripts" / name for name in (*SCRIPTS, "sequence_engine.js", "image.js", "image_worker.js")
 )
-"""The script of the worker of a page that classifies a picture, in order."""
+"""The script of the worker of a page that classifies an image, in order."""
 EXAMPLES = 6
-S = TypeVar("S", MaskedSpec, PictureSpec)
+S = TypeVar("S", MaskedSpec, ImageSpec)
 
 
 def masked_parts(run: Run, examples: Sequence[str] = (), *, exact: bool = False) -> PageParts:
@@ -77,7 +77,7 @@ def masked_parts(run: Run, examples: Sequence[str] = (), *, exact: bool = False)
     return PageParts(ENGINE.read_bytes(), packed, vocabularies, facts, MASKED, None)
 
 
-def picture_parts(run: Run, *, exact: bool = False) -> PageParts:
+def image_parts(run: Run, *, exact: bool = False) -> PageParts:
     """Return the parts of the page of an image classifier.
 
     Args:
@@ -88,14 +88,14 @@ def picture_parts(run: Run, *, exact: bool = False) -> PageParts:
         UserError: the page cannot express the model; a layer differs from its description.
     """
     model = run.load_model().eval()
-    described = _description(run, model, PictureSpec, [], 0)
+    described = _description(run, model, ImageSpec, [], 0)
     numbers = map(str, range(len(described.classifier.weight)))
     names = getattr(run.recipe.model, "class_names", None) or numbers
-    pixels_Chw = example_picture(described)
-    expected = int(picture_logits(described, pixels_Chw / 255).argmax())
+    pixels_Chw = example_image(described)
+    expected = int(image_logits(described, pixels_Chw / 255).argmax())
     facts = {
         **_facts(run, model, described, exact=exact),
-        "kind": "picture",
+        "kind": "image",
         "heads": described.stack.layers[0].self_attention.heads,
         "channels": described.channels,
         "grid": described.grid,
@@ -107,7 +107,7 @@ def picture_parts(run: Run, *, exact: bool = False) -> PageParts:
         "checks": [{"expected": expected}] if exact else [],
     }
     packed = sequence_weights.to_bytes(described, torch.float32 if exact else torch.int8)
-    return PageParts(ENGINE.read_bytes(), packed, {}, facts, PICTURE, None)
+    return PageParts(ENGINE.read_bytes(), packed, {}, facts, IMAGE, None)
 
 
 def _description(run: Run, model: nn.Module, kind: type[S], faults: list[str], vocabulary_size: int) -> S:
@@ -122,7 +122,7 @@ def _description(run: Run, model: nn.Module, kind: type[S], faults: list[str], v
     )
 
 
-def _facts(run: Run, model: nn.Module, described: MaskedSpec | PictureSpec, *, exact: bool) -> dict[str, Any]:
+def _facts(run: Run, model: nn.Module, described: MaskedSpec | ImageSpec, *, exact: bool) -> dict[str, Any]:
     layers = len(described.stack.layers)
     return {
         "name": run.folder.resolve().name,

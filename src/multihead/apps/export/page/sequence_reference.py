@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from multihead.apps.export.page.text_reference import difference, encode, linear, norm
 from multihead.batch import Input
-from multihead.nn.description import MaskedSpec, PictureSpec
+from multihead.nn.description import ImageSpec, MaskedSpec
 from multihead.nn.feed_forward import ACTIVATIONS
 from multihead.nn.parts.patches import patches_of
 
@@ -20,21 +20,21 @@ def example_text(described: MaskedSpec, vocabulary: int) -> Tensor:
     return torch.arange(min(53, len(weight))) * 7919 % vocabulary
 
 
-def example_picture(described: PictureSpec) -> Tensor:
-    """Return a picture to compare a model with, (C, h, w), of integers up to 255."""
+def example_image(described: ImageSpec) -> Tensor:
+    """Return an image to compare a model with, (C, h, w), of integers up to 255."""
     size = described.grid * described.patch_size
     return (torch.arange(described.channels * size * size) * 7919 % 256).view(described.channels, size, size)
 
 
 @torch.inference_mode()
-def disagreement(model: nn.Module, described: MaskedSpec | PictureSpec, vocabulary: int) -> str | None:
+def disagreement(model: nn.Module, described: MaskedSpec | ImageSpec, vocabulary: int) -> str | None:
     """Return the difference between a model and its description on an example; None: they agree."""
     if isinstance(described, MaskedSpec):
         ids_N = example_text(described, vocabulary)
         expected, computed = model_logits(model, ids_N), masked_logits(described, ids_N)
     else:
-        pixels_Chw = example_picture(described) / 255
-        expected, computed = cast(Any, model)(pixels_Chw[None])[0], picture_logits(described, pixels_Chw)
+        pixels_Chw = example_image(described) / 255
+        expected, computed = cast(Any, model)(pixels_Chw[None])[0], image_logits(described, pixels_Chw)
     return difference(expected, computed)
 
 
@@ -56,8 +56,8 @@ def masked_logits(described: MaskedSpec, ids_N: Tensor) -> Tensor:
     return linear(described.output, norm(described.transform_norm, inner_Nd))
 
 
-def picture_logits(described: PictureSpec, pixels_Chw: Tensor) -> Tensor:
-    """Return the logits of the classes of a picture, from 0 (black) to 1, (K,)."""
+def image_logits(described: ImageSpec, pixels_Chw: Tensor) -> Tensor:
+    """Return the logits of the classes of an image, from 0 (black) to 1, (K,)."""
     patches_Pn = patches_of(2 * pixels_Chw[None] - 1, described.patch_size)[0]
     x_Pd = linear(described.patches, patches_Pn) + described.positions
     first = [part.reshape(-1, x_Pd.shape[1]) for part in described.first]

@@ -6,19 +6,19 @@ import torch
 
 from multihead.apps.export.page.model_file import ModelFile
 from multihead.apps.export.page.text_weights import ACTIVATIONS, layer_faults
-from multihead.nn.description import LinearSpec, MaskedSpec, PictureSpec, StackSpec
+from multihead.nn.description import ImageSpec, LinearSpec, MaskedSpec, StackSpec
 
 MAGIC = 0x31736870
 
 
-def not_expressible(described: MaskedSpec | PictureSpec) -> list[str]:
+def not_expressible(described: MaskedSpec | ImageSpec) -> list[str]:
     """Return the properties of a model that the page's engine cannot express; empty if there are none."""
     return list(dict.fromkeys(_faults(described)))
 
 
-def _faults(described: MaskedSpec | PictureSpec) -> Iterator[str]:
+def _faults(described: MaskedSpec | ImageSpec) -> Iterator[str]:
     yield from layer_faults(described.stack)
-    if isinstance(described, PictureSpec):
+    if isinstance(described, ImageSpec):
         return
     if described.output.weight is not described.embedding.weight:
         yield "the output layer is not tied to the embedding"
@@ -29,7 +29,7 @@ def _faults(described: MaskedSpec | PictureSpec) -> Iterator[str]:
         yield "the output's hidden layer has a different activation from the layers"
 
 
-def to_bytes(described: MaskedSpec | PictureSpec, dtype: torch.dtype) -> bytes:
+def to_bytes(described: MaskedSpec | ImageSpec, dtype: torch.dtype) -> bytes:
     """Return a model that :func:`not_expressible` accepts as the engine's format.
 
     Args:

@@ -33,7 +33,7 @@ def settings(folder: Folder) -> dict[str, object]:
     """Return the settings that follow from config.json.
 
     Raises:
-        UserError: an unsupported setting; a preprocessor with another picture size.
+        UserError: an unsupported setting; a preprocessor with another image size.
         KeyError: a size is missing.
     """
     folder.require(hidden_act="gelu", qkv_bias=True)
@@ -44,13 +44,13 @@ def settings(folder: Folder) -> dict[str, object]:
     size, patch = (_square(folder, key) for key in ("image_size", "patch_size"))
     if (prepared := _prepared_size(folder)) not in (None, (size, size)):
         resized = " x ".join(map(str, prepared or ()))
-        fact = f"pictures are resized to {resized}, but the model reads {size} x {size}"
+        fact = f"images are resized to {resized}, but the model reads {size} x {size}"
         raise folder.refuse(fact, name=PROCESSOR, remedy=f"Correct the size, or remove {PROCESSOR}.")
     names = class_names(config)
     return {
-        "data.picture_size": size,
+        "data.image_size": size,
         "data.channels": CHANNELS[channels],
-        "model.picture_size": size,
+        "model.image_size": size,
         "model.channels": channels,
         "model.classes": len(names),
         "model.class_names": names,
@@ -138,7 +138,7 @@ def _normalisation(folder: Folder, channels: int) -> tuple[Tensor, Tensor]:
 
 
 def _prepared_size(folder: Folder) -> tuple[int | None, int | None] | None:
-    """Return the height and width to which the preprocessor resizes pictures; None if it has none."""
+    """Return the height and width to which the preprocessor resizes images; None if it has none."""
     config = folder.json(PROCESSOR) if folder.has(PROCESSOR) else {}
     size = config.get("crop_size") if config.get("do_center_crop") else config.get("size")
     if isinstance(size, dict):

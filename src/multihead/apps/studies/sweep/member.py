@@ -24,7 +24,7 @@ from multihead.run import Run
 from multihead.scores import by_length
 from multihead.system import disk
 from multihead.system.safe_parsing import parse_json
-from multihead.tasks.pictures.picture_classifier import PictureClassifier
+from multihead.tasks.images.image_classifier import ImageClassifier
 from multihead.tasks.translation.evaluate import Evaluation, evaluate, test_sets
 from multihead.tasks.translation.lines import Translator
 from multihead.training import Outcome
@@ -56,8 +56,8 @@ def run_member(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:
     observer = _Observer()
     # Read before training, so that a missing file is an error at once.
     tests = test_sets(recipe.data) if recipe.task == "translation" and recipe.data.tests else []
-    pictures = _picture_tests(recipe.data) if recipe.task == "pictures" else {}
-    names = [*(test.name for test in tests), *pictures]
+    images = _image_tests(recipe.data) if recipe.task == "images" else {}
+    names = [*(test.name for test in tests), *images]
     if reserved := next((name for name in names if name in RESERVED), None):
         raise UserError(f'a test set cannot be called "{reserved}" in a sweep', place="data.tests")
     outcome = train(recipe, folder, observer)
@@ -69,16 +69,16 @@ def run_member(recipe: Recipe[Settings], folder: Path) -> dict[str, Any] | None:
         translator = Translator.load(folder, device=recipe.training.device)
         for test in tests:
             result[test.name] = _numbers(evaluate(translator, test, recipe.search))
-    if pictures:
-        classifier = PictureClassifier.load(folder, device=recipe.training.device)
-        for name, listing in pictures.items():
+    if images:
+        classifier = ImageClassifier.load(folder, device=recipe.training.device)
+        for name, listing in images.items():
             scores = classifier.measure(listing)
             result[name] = {"accuracy": round(100 * scores.accuracy, 2), "f1": round(100 * scores.f1, 2)}
     run.write_text(RESULT, json.dumps(result, indent=2) + "\n")
     return result
 
 
-def _picture_tests(data: Any) -> dict[str, Listing]:
+def _image_tests(data: Any) -> dict[str, Listing]:
     return {
         name: list_images(files, Path(data.dir), f"data.tests.{name}") for name, files in data.tests.items()
     }

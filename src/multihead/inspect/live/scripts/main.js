@@ -49,7 +49,7 @@ function switchTheme() {
 const KINDS = {
   language: { panes: [writingPanes], start: startWriting, paint: paintWriting, received: WRITING },
   masked: { panes: [fillingPanes, examples], start: startFilling, paint: paintFilling, received: FILLING },
-  picture: { panes: [picturePanes], start: startPicture, paint: paintPicture, received: PICTURE, below: [] },
+  image: { panes: [imagePanes], start: startImage, paint: paintImage, received: IMAGE, below: [] },
 };
 const special = () => KINDS[view.facts?.kind] ?? null;
 const paintMaps = () => (special() ? special().paint() : paintAttention());

@@ -6,11 +6,11 @@ const WORD_COLOURS = ["#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d
 let shownWord = null; // word whose map is shown in every layer and head
 
 const captionOverlay = {
-  id: "picture",
+  id: "image",
   title: "Overlay",
-  available: () => Boolean(content.picture?.words),
+  available: () => Boolean(content.image?.words),
   render(root, room) {
-    const { layers } = content.picture;
+    const { layers } = content.image;
     const layer = layers[Math.min(state.layer, layers.length) - 1];
     const head = headIn(layer);
     const which = head ? t`head ${head} of ${layer.heads}` : t`${t(state.combine)} of ${layer.heads} heads`;
@@ -48,12 +48,12 @@ const LAYOUTS = {
 };
 
 /** Indices of the caption's words, without begin symbol and padding. */
-const captionWords = () => content.picture.words.flatMap((word, i) => (word.special ? [] : [i]));
-const positionCount = () => content.picture.rows * content.picture.columns;
+const captionWords = () => content.image.words.flatMap((word, i) => (word.special ? [] : [i]));
+const positionCount = () => content.image.rows * content.image.columns;
 
 /** Attention of each image position to each word: (positions, words), flat. */
 function wordWeights(layer, head) {
-  const count = positionCount() * content.picture.words.length;
+  const count = positionCount() * content.image.words.length;
   const all = weightsOf(layer);
   if (head) return all.subarray((head - 1) * count, head * count);
   const found = new Float32Array(count);
@@ -66,7 +66,7 @@ function wordWeights(layer, head) {
 const mapOfWord = (weights, word) =>
   Float32Array.from(
     { length: positionCount() },
-    (_, position) => weights[position * content.picture.words.length + word],
+    (_, position) => weights[position * content.image.words.length + word],
   );
 
 /** The share of all attention that a word receives. */
@@ -77,12 +77,12 @@ const wordColour = (word) => WORD_COLOURS[(word - captionWords()[0]) % WORD_COLO
 /** The caption word with the largest weight at a position. */
 const topWord = (weights, position) =>
   captionWords().reduce((best, word) => {
-    const at = (one) => weights[position * content.picture.words.length + one];
+    const at = (one) => weights[position * content.image.words.length + one];
     return at(word) > at(best) ? word : best;
   }, captionWords()[0]);
 
 function topWordFigure(weights, how, room) {
-  const { words: all, columns } = content.picture;
+  const { words: all, columns } = content.image;
   const top = Array.from({ length: positionCount() }, (_, position) => topWord(weights, position));
   const overlay = (x, y, side) =>
     colourOverlay(x, y, side, (position) => channels(wordColour(top[position])));
@@ -116,7 +116,7 @@ function topWordFigure(weights, how, room) {
     svg: () => svg,
     json: () => ({
       what: caption,
-      rows: content.picture.rows,
+      rows: content.image.rows,
       columns,
       words: all.map((word) => word.text),
       top: top.map((word) => all[word].text),
@@ -135,7 +135,7 @@ function topWordFigure(weights, how, room) {
 }
 
 function eachWordFigure(weights, how, room) {
-  const { words: all } = content.picture;
+  const { words: all } = content.image;
   const side = Math.max(64, Math.min(150, room / all.length - 18));
   const cells = all.map(({ text }, word) => {
     const values = mapOfWord(weights, word);
@@ -174,7 +174,7 @@ function eachWordFigure(weights, how, room) {
 }
 
 function everyHeadFigure(room) {
-  const { layers, words: all } = content.picture;
+  const { layers, words: all } = content.image;
   const heads = Math.max(...layers.map((one) => one.heads));
   const side = Math.max(44, Math.min(128, (room - 130) / heads - 16));
   const columns = Array.from({ length: heads }, (_, i) => t`head ${i + 1}`);

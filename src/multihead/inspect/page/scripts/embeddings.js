@@ -8,12 +8,12 @@ const embeddings = {
   title: "Embeddings",
   available: () =>
     content.positions ||
-    content.picture?.near ||
+    content.image?.near ||
     content.neighbours.source.length ||
     content.neighbours.target.length,
   render(root, room) {
     if (content.positions) positionFigures(root, room);
-    if (content.picture?.near) root.append(positionMaps(room));
+    if (content.image?.near) root.append(positionMaps(room));
     for (const [side, title] of [
       ["source", content.neighbours.target.length ? t`Nearest source embeddings` : t`Nearest embeddings`],
       ["target", t`Nearest target embeddings`],

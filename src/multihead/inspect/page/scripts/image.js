@@ -4,11 +4,11 @@ let overlayMode = content.start.overlay; // "rollout" or "head"
 let queryPatch = null; // patch whose attention is shown; null: the classifier's input
 
 const imageOverlay = {
-  id: "picture",
+  id: "image",
   title: "Overlay",
-  available: () => Boolean(content.picture?.maps),
+  available: () => Boolean(content.image?.maps),
   render(root, room) {
-    const layers = content.picture.maps.map((packed, i) => ({ packed, layer: i + 1 }));
+    const layers = content.image.maps.map((packed, i) => ({ packed, layer: i + 1 }));
     const layer = layerOf("self", state.layer) || { layer: state.layer, heads: headsOf(layers[0]) };
     const view = overlayMode === "rollout" ? rolloutView() : headView(layer);
     root.append(
@@ -38,8 +38,8 @@ const imageOverlay = {
         svg: () => imageGridSvg([[view.name, [{ values: null }, view]]], ["image", view.name], 320),
         json: () => ({
           what: view.caption,
-          rows: content.picture.rows,
-          columns: content.picture.columns,
+          rows: content.image.rows,
+          columns: content.image.columns,
           values: [...view.values],
         }),
         table: () => topPositionsTable(view.caption, view.values),
@@ -49,12 +49,12 @@ const imageOverlay = {
   },
 };
 
-const headsOf = ({ packed }) => floats(packed).length / (content.picture.rows * content.picture.columns);
+const headsOf = ({ packed }) => floats(packed).length / (content.image.rows * content.image.columns);
 
 /** True if the page contains the attention of every patch. */
 const hasAllQueries = () =>
   layersOf("self").length > 0 &&
-  layersOf("self")[0].queries === content.picture.first + content.picture.rows * content.picture.columns;
+  layersOf("self")[0].queries === content.image.first + content.image.rows * content.image.columns;
 
 function setQuery(patch) {
   queryPatch = patch;
@@ -77,10 +77,10 @@ const overlayChoice = () =>
   );
 
 const layerOrDepthChoice = () =>
-  content.picture.maps.length > 1
+  content.image.maps.length > 1
     ? segments(
         overlayMode === "rollout" ? t`Up to layer` : t`Layer`,
-        content.picture.maps.map((_, i) => [i + 1, i + 1]),
+        content.image.maps.map((_, i) => [i + 1, i + 1]),
         overlayMode === "rollout" ? depth() : state.layer,
         (layer) => {
           if (overlayMode === "rollout") chosenDepth = layer;
@@ -90,7 +90,7 @@ const layerOrDepthChoice = () =>
     : null;
 
 let chosenDepth = null; // last layer of the rollout; null: all layers
-const depth = () => chosenDepth ?? content.picture.rollout.length;
+const depth = () => chosenDepth ?? content.image.rollout.length;
 
 const queryPatchButton = () =>
   queryPatch === null || overlayMode === "rollout"
@@ -102,18 +102,18 @@ const queryPatchButton = () =>
       );
 
 function rolloutView() {
-  const values = floats(content.picture.rollout[depth() - 1]);
+  const values = floats(content.image.rollout[depth() - 1]);
   return {
     values,
     name: t`rollout`,
-    caption: t`Attention rollout through ${depth() === 1 ? t`the first layer` : t`layers 1 to ${depth()}`}: the share of each patch in ${t(content.picture.readout)} (Abnar and Zuidema 2020: mean over the heads, plus the identity for the residual connection, rows normalised, layers multiplied). Click a patch, or press Enter on it, to see its own attention.`,
+    caption: t`Attention rollout through ${depth() === 1 ? t`the first layer` : t`layers 1 to ${depth()}`}: the share of each patch in ${t(content.image.readout)} (Abnar and Zuidema 2020: mean over the heads, plus the identity for the residual connection, rows normalised, layers multiplied). Click a patch, or press Enter on it, to see its own attention.`,
   };
 }
 
 function headView(layer) {
   const head = headIn(layer);
   const which = head ? t`head ${head}` : t`${t(state.combine)} of ${layer.heads} heads`;
-  const query = queryPatch === null ? t(content.picture.readout) : t`the patch in ${positionName(queryPatch)}`;
+  const query = queryPatch === null ? t(content.image.readout) : t`the patch in ${positionName(queryPatch)}`;
   return {
     values: queryPatch === null ? mapOf(layer.layer, head) : patchMap(layer, head),
     name: t`layer ${layer.layer}, ${which}`,
@@ -123,8 +123,8 @@ function headView(layer) {
 
 /** Attention of the classifier's input to each patch. */
 function mapOf(layer, head) {
-  const all = floats(content.picture.maps[layer - 1]);
-  const size = content.picture.rows * content.picture.columns;
+  const all = floats(content.image.maps[layer - 1]);
+  const size = content.image.rows * content.image.columns;
   if (head) return all.subarray((head - 1) * size, head * size);
   const found = new Float32Array(size);
   for (let i = 0; i < all.length; i++)
@@ -137,7 +137,7 @@ function mapOf(layer, head) {
 
 /** Attention of the query patch to each patch. */
 function patchMap(layer, head) {
-  const { first, rows, columns } = content.picture;
+  const { first, rows, columns } = content.image;
   const weights = combined(layer, head, state.combine);
   return Float32Array.from({ length: rows * columns }, (_, patch) =>
     weights.at(first + queryPatch, first + patch),
@@ -164,7 +164,7 @@ function everyMap(layers, room) {
       {
         id: `${layer}.rollout`,
         name: t`Rollout through layer ${layer}`,
-        values: floats(content.picture.rollout[layer - 1]),
+        values: floats(content.image.rollout[layer - 1]),
         on: overlayMode === "rollout" && depth() === layer,
         choose: () => {
           overlayMode = "rollout";
@@ -176,7 +176,7 @@ function everyMap(layers, room) {
   ]);
   return figure({
     name: "every-map",
-    title: t`Attention of ${t(content.picture.readout)}: every layer and head`,
+    title: t`Attention of ${t(content.image.readout)}: every layer and head`,
     caption:
       t`Each map has its own colour scale: the brightest patch has the largest weight. Choose a map to enlarge it.`,
     body: h("div", { class: "heads" }, imageGrid(rows, columns, side)),

@@ -36,7 +36,7 @@ function heatOverlay(x, y, side, values, most = largest(values || [])) {
 
 /** The image, with a colour over each position unless colourOf is null. */
 function colourOverlay(x, y, side, colourOf) {
-  const { src, small, rows, columns } = content.picture;
+  const { src, small, rows, columns } = content.image;
   const whole = {
     x,
     y,
@@ -91,7 +91,7 @@ function hotScale(x, y, height, most) {
  *   describe(position): text of the tooltip; choose(position): action of a click, or null; marked: framed position.
  */
 function largeImage({ name, overlay, legend, room, describe, choose, marked }) {
-  const { rows, columns } = content.picture;
+  const { rows, columns } = content.image;
   const beside = room > 560;
   const { width } = legend(0, 0, 100);
   const side = Math.min(360, beside ? (room - width - 50) / 2 : room - width - 20);
@@ -179,7 +179,7 @@ function largeImage({ name, overlay, legend, room, describe, choose, marked }) {
 }
 
 const positionName = (position) =>
-  t`row ${Math.floor(position / content.picture.columns) + 1}, column ${(position % content.picture.columns) + 1}`;
+  t`row ${Math.floor(position / content.image.columns) + 1}, column ${(position % content.image.columns) + 1}`;
 
 /**
  * A table of small images with maps, one row per layer.

@@ -2,7 +2,7 @@
 
 /** A map per patch: cosine similarity of its position embedding with those of all patches. */
 function positionMaps(room) {
-  const { rows, columns, near } = content.picture;
+  const { rows, columns, near } = content.image;
   const cosines = Float32Array.from(new Int8Array(bytes(near.data).buffer), (value) => value * near.unit);
   const count = rows * columns;
   const [tall, wide] = [rows * (rows + 1) - 1, columns * (columns + 1) - 1];

@@ -76,7 +76,7 @@ function termsOf(tab) {
     embeddings: ["embedding"],
     flow: ["layer", "head", "parameter"],
     steps: ["query", "key", "value", "weight"],
-    picture: ["weight", "head", "layer"],
+    image: ["weight", "head", "layer"],
     alignment: attention,
     sentence: ["query", "key", "weight"],
   }[tab] || [...attention, "entropy"];

@@ -1,4 +1,4 @@
-// A model in WebAssembly that reads all positions at once (native/page_sequence.h): a text, or a picture.
+// A model in WebAssembly that reads all positions at once (native/page_sequence.h): a text, or an image.
 
 class SequenceEngine {
   /** Throws an error whose message names the fault: "unsupported", "damaged". */
@@ -12,7 +12,7 @@ class SequenceEngine {
     const at = placed(calls, weights);
     if (calls.load_sequence_model(at, weights.length) !== 0) throw new Error("damaged");
     const { kind, limit, channels, grid, patch } = facts;
-    this.numbers = kind === "picture" ? channels * grid * grid * patch * patch : limit;
+    this.numbers = kind === "image" ? channels * grid * grid * patch * patch : limit;
     this.input = calls.allocate(4 * this.numbers + 64);
   }
 
@@ -24,9 +24,9 @@ class SequenceEngine {
   }
 
   /** Read patches, (P, C * size * size), of pixels from -1 to 1. Returns the weights of every head. */
-  readPicture(patches) {
+  readImage(patches) {
     new Float32Array(this.calls.memory.buffer, this.input, patches.length).set(patches);
-    this.calls.read_picture(this.input);
+    this.calls.read_image(this.input);
     return this.weights(this.facts.first + this.facts.grid ** 2);
   }
 
