@@ -34,7 +34,7 @@ CHUNK = 256
 class Options:
     """Options of the command."""
 
-    run: Annotated[_options.Name, _options.Option(metavar="RUN")] = None
+    run: _options.RunFolder
     """Run folder."""
     text: Annotated[_options.Name, _options.Option(metavar="TEXT")] = None
     """A text."""
@@ -54,8 +54,6 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
-    if options.run is None:
-        raise UserError("no run folder was given", remedy='Usage: multihead answer RUN --question Q "TEXT"')
     if options.text is not None and options.input:
         raise UserError("a text and a file exclude each other", remedy="Give only one of them.")
     if options.question is not None and not options.question.strip():

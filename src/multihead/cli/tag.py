@@ -30,7 +30,7 @@ CHUNK = 1024
 class Options:
     """Options of the command."""
 
-    run: Annotated[_options.Name, _options.Option(metavar="RUN")] = None
+    run: _options.RunFolder
     """Run folder."""
     text: Annotated[_options.Name, _options.Option(metavar="TEXT")] = None
     """A sentence, its words separated by blanks."""
@@ -46,8 +46,6 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
-    if options.run is None:
-        raise UserError("no run folder was given", remedy='Usage: multihead tag RUN "SENTENCE"')
     if options.text is not None and options.input:
         raise UserError("a sentence and a file exclude each other", remedy="Give only one of them.")
     if options.output:
