@@ -93,7 +93,7 @@ def main(arguments: Sequence[str]) -> int:
             keep_original=not options.translations_only,
             progress=display.on_preparation,
         )
-        console.print(str(lessons), soft_wrap=True)
+        console.print(lessons, soft_wrap=True)
         del translator
         outcome = train(fit_vocabulary(recipe, keys), student, display, started=time.monotonic())
     console.print(summary(outcome, display.began, f"distill {shlex.join(arguments)}"))

@@ -74,7 +74,7 @@ def main(arguments: Sequence[str]) -> int:
             encoding=options.encoding,
             progress=display.on_preparation,
         )
-    console.print(str(report), soft_wrap=True)
+    console.print(report, soft_wrap=True)
     folder = shlex.quote(options.output)
     console.print(
         f"to train on them: multihead train --src FILE --tgt FILE --synthetic {folder}", soft_wrap=True
