@@ -1,4 +1,4 @@
-"""What an export can express of a model, and its error if it computes something else."""
+"""The description that an export can express, and the error of an export that computes something else."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
