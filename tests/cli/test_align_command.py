@@ -199,8 +199,8 @@ def test_a_corrected_translation_is_found_by_its_place(pages: tuple[Path, Path])
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("a.de.md",), "two documents, or two folders, are needed"),
-        (("a.de.md", "a.en.md"), "no output was named"),
+        (("a.de.md",), "TRANSLATION is missing"),
+        (("a.de.md", "a.en.md"), "--output is missing"),
         (("a.de.md", "a.en.md", "-o", "x.tmx.docx"), "neither .tmx nor .tsv"),
         (("a.de.md", "a.de.md", "-o", "x.tmx"), "a document and its translation are the same"),
         (("a.de.md", "none.md", "-o", "x.tmx"), "none.md: no such file or folder"),

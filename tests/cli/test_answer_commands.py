@@ -137,7 +137,7 @@ def test_bad_input_is_a_clear_error(trained: Path, tmp_path: Path, capfdbinary: 
     assert "lines.tsv:1: no question" in fail(capfdbinary, "answer", trained, "-i", lines)
     assert "--question: no question" in fail(capfdbinary, "answer", trained, "--question", "", "Anna")
     assert "exclude each other" in fail(capfdbinary, "answer", trained, "Anna", "-i", lines)
-    assert "no run folder" in fail(capfdbinary, "answer")
+    assert "RUN is missing" in fail(capfdbinary, "answer")
     assert "trained for question answering" in fail(capfdbinary, "tag", trained, "Anna")
     lines.write_text("question\ttext\tanswer\nAnna\tAnna lives.\tSeoul\n", encoding="utf-8")
     error = fail(capfdbinary, "evaluate", trained, "--src", lines)

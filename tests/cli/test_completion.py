@@ -77,7 +77,9 @@ def test_fish_completes_the_options_of_a_command(options: dict[str, list[str]], 
     assert done.stdout.split()[0] == "--json"
 
 
-@pytest.mark.parametrize(("given", "fact"), [([], "no shell was named"), (["tcsh"], 'no script for "tcsh"')])
+@pytest.mark.parametrize(
+    ("given", "fact"), [([], "SHELL is missing"), (["tcsh"], "must be one of bash, zsh, fish")]
+)
 def test_a_shell_without_a_script_is_refused(given: list[str], fact: str) -> None:
     with pytest.raises(UserError, match=fact):
         completion.main(given)

@@ -214,8 +214,8 @@ def test_text_without_references_teaches_too(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "no teacher was given"),
-        (["{run}"], "no folder for the student was given"),
+        ([], "RUN is missing"),
+        (["{run}"], "--output is missing"),
         (["{run}", "-o", "x", "--tgt", "y"], "references without sentences"),
         (["{run}", "-o", "x", "--candidates", "0"], "candidates 0"),
         (["{run}", "-o", "x", "--student", "huge"], "huge"),

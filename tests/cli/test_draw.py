@@ -170,7 +170,7 @@ def test_the_nearest_image_has_the_smallest_difference() -> None:
 @pytest.mark.parametrize(
     ("arguments", "fact"),
     [
-        ([], "a run folder and a caption are needed"),
+        ([], "a caption or --page is needed"),
         (["purple above red"], "words not in the vocabulary: purple"),
         ([" "], "empty caption"),
         (["red above red above red above red"], "7 tokens; the model accepts at most 3"),

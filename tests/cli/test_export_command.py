@@ -63,7 +63,6 @@ def test_only_bpe_vocabularies_are_exported(trained: Path, tmp_path: Path, capfd
 
 
 def test_a_missing_or_unknown_target_is_a_user_error(trained: Path, capfdbinary: Captured) -> None:
-    assert "--to ctranslate2 -o DIR" in fail(capfdbinary, "export", trained)
-    assert "no run folder" in fail(capfdbinary, "export")
+    assert "--to TARGET" in fail(capfdbinary, "export", trained)
     error = fail(capfdbinary, "export", trained, "--to", "paper", "-o", "nowhere")
-    assert 'there is no export target "paper"' in error
+    assert "--to paper, but it must be one of ctranslate2, " in error

@@ -148,7 +148,7 @@ def test_the_attention_of_a_language_model_is_inspected(
 
 
 def test_generate_refuses_a_missing_run_folder(tmp_path: Path, capfdbinary: Captured) -> None:
-    assert "no run folder was given" in fail(capfdbinary, "generate")
+    assert "RUN is missing" in fail(capfdbinary, "generate")
     assert "no such run folder" in fail(capfdbinary, "generate", tmp_path / "none")
 
 

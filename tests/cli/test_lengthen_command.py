@@ -73,7 +73,7 @@ def test_a_window_and_the_kind_of_attention_can_be_chosen(tmp_path: Path, capfdb
         ("gpt", {}, ["--positions", 40, "--attention", "full", "--window", 9], "has no window"),
         ("gpt", {"positions": "none"}, ["--positions", 40], "no positions"),
         ("bert", {"attention": "linformer", "projected": 4}, ["--positions", 40], "made for 17 positions"),
-        ("bert", {}, [], "no --positions was given"),
+        ("bert", {}, [], "--positions is missing"),
     ],
 )
 def test_a_model_that_cannot_be_lengthened_is_refused(

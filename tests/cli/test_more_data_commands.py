@@ -113,8 +113,8 @@ def test_clean_with_two_translators_is_resumed(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-o", "out"], "no corpus was given"),
-        (["--src", "a.tsv"], "no output was named"),
+        (["-o", "out"], "--src is missing"),
+        (["--src", "a.tsv"], "--output is missing"),
         (["--src", "a.tsv", "-o", "a.tsv"], "would overwrite an input file"),
         (["--src", "a.tsv", "-o", "out.csv"], "no .csv is written. Name it out.tsv, or"),
         (["--src", "a.tsv", "-o", "out", "--keep", "ugly"], '"ugly" is not a reason'),
@@ -206,4 +206,4 @@ def test_corrections_improve_a_run_and_the_old_test_set_is_reported_beside_the_h
 
 
 def test_diversify_needs_a_folder(capfdbinary: Captured) -> None:
-    assert "no folder was given" in fail(capfdbinary, "diversify", "--src", "a.tsv")
+    assert "--run is missing" in fail(capfdbinary, "diversify", "--src", "a.tsv")

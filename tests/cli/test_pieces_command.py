@@ -96,5 +96,5 @@ def test_what_is_no_vocabulary_is_a_user_error(tmp_path: Path, capfdbinary: Capt
     (tmp_path / "x.json").write_text("{}", encoding="utf-8")
     assert "not a tokenizer" in fail(capfdbinary, "pieces", tmp_path / "x.json")
     assert "cannot be read" in fail(capfdbinary, "pieces", tmp_path / "nothing.json")
-    assert "no vocabulary was given" in fail(capfdbinary, "pieces")
+    assert "RUN|FILE is missing" in fail(capfdbinary, "pieces")
     assert "--top 0" in fail(capfdbinary, "pieces", tmp_path / "x.json", "--top", "0")

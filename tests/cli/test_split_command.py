@@ -51,7 +51,7 @@ def test_a_split_never_overwrites_the_corpus(tmp_path: Path, capfdbinary: Captur
 @pytest.mark.parametrize(
     ("changed", "error"),
     [
-        (["--to", ""], "no output folder was given"),
+        (["--to", ""], "--to is missing"),
         (["--src", "-"], "which standard input does not allow"),
         (["--valid", "-1"], "negative size"),
         (["--test", "7"], "leave none for training"),

@@ -103,7 +103,7 @@ def test_every_step_has_the_model_s_log_probabilities(name: str, variant: Any, t
 
 def test_what_cannot_be_expressed_is_refused_with_every_reason(tmp_path: Path) -> None:
     run = translator_run(tmp_path / "run", steps=0, window=3, score="additive")
-    with pytest.raises(UserError, match=r"window = 3, score = additive"):
+    with pytest.raises(UserError, match=r"window = 3; score = additive"):
         onnx.export(run, tmp_path / "onnx")
     assert not (tmp_path / "onnx").exists()
 

@@ -219,7 +219,7 @@ def test_a_layer_that_computes_something_else_is_refused(
     model = reversing(tokenizer, steps=0)
     plain = FeedForward.forward
     monkeypatch.setattr(FeedForward, "forward", lambda self, x: 1.5 * plain(self, x))
-    assert "the page would compute a different model" in refusal(model, tokenizer)
+    assert "the page computes a different model" in refusal(model, tokenizer)
 
 
 def test_a_change_that_the_steps_lack_is_reported(

@@ -172,9 +172,9 @@ def test_models_that_compute_something_else_are_refused(monkeypatch: pytest.Monk
     plain = FeedForward.forward
     with monkeypatch.context() as patch:
         patch.setattr(FeedForward, "forward", lambda self, x: 1.5 * plain(self, x))
-        with pytest.raises(UserError, match="the page would compute a different model"):
+        with pytest.raises(UserError, match="the page computes a different model"):
             masked_page(model, tokenizer)
-        with pytest.raises(UserError, match="the page would compute a different model"):
+        with pytest.raises(UserError, match="the page computes a different model"):
             image_page(classifier())
     model.__class__ = Other
     with pytest.raises(UserError, match="Other inherits a description and has none of its own"):

@@ -136,7 +136,7 @@ def test_a_language_model_that_computes_something_else_is_refused(monkeypatch: p
     model = gpt(tokenizer)
     plain = FeedForward.forward
     monkeypatch.setattr(FeedForward, "forward", lambda self, x: 1.5 * plain(self, x))
-    with pytest.raises(UserError, match="the page would compute a different model"):
+    with pytest.raises(UserError, match="the page computes a different model"):
         parts_of(model, tokenizer)
 
 

@@ -11,7 +11,7 @@ from browser import open_browser
 from live_pages import lines, page_parts, reversing, vocabulary
 
 from multihead.apps.export.page import PageParts
-from multihead.inspect.live import PageBlocks, assemble
+from multihead.inspect.live import assemble
 from multihead.text.tokenizer import Tokenizer
 
 
@@ -27,8 +27,7 @@ def made(tokenizer: Tokenizer) -> PageParts:
 
 @pytest.fixture(scope="module")
 def html(made: PageParts) -> str:
-    blocks = PageBlocks(made.engine, made.weights, made.vocabularies, made.facts, made.scripts)
-    return assemble("<b>small</b>", blocks).html
+    return assemble("<b>small</b>", made).html
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from firefox import Marionette, open_firefox
 from live_pages import page_parts, reversing, vocabulary
 
-from multihead.inspect.live import PageBlocks, assemble
+from multihead.inspect.live import assemble
 
 
 @pytest.fixture(scope="module")
@@ -18,8 +18,7 @@ def firefox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marionette]:
 def test_a_text_is_translated_and_every_head_is_drawn(firefox: Marionette, tmp_path: Path) -> None:
     tokenizer = vocabulary()
     made = page_parts(reversing(tokenizer, norm="pre"), tokenizer)
-    blocks = PageBlocks(made.engine, made.weights, made.vocabularies, made.facts, made.scripts)
-    assemble("small", blocks).save(tmp_path / "page.html")
+    assemble("small", made).save(tmp_path / "page.html")
     firefox("WebDriver:Navigate", {"url": (tmp_path / "page.html").as_uri()})
     firefox.wait_for("document.documentElement.dataset.ready")
     check = made.facts["checks"][0]

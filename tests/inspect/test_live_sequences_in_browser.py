@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from live_sequences import NAMES, classifier, image_page, masked, masked_page, v
 from PIL import Image
 
 from multihead.apps.export.page import PageParts
-from multihead.inspect.live import PageBlocks, assemble
+from multihead.inspect.live import assemble
 from multihead.tasks.images.image_classifier import ImageClassifier
 from multihead.tasks.masked.mask_filler import MaskFiller
 
@@ -27,9 +28,7 @@ class Opened:
     """A page in the browser, and what it did: messages of errors, and addresses it asked for."""
 
     def __init__(self, browser: Any, made: PageParts, folder: Path, **facts: Any) -> None:
-        blocks = PageBlocks(
-            made.engine, made.weights, made.vocabularies, {**made.facts, **facts}, made.scripts
-        )
+        blocks = replace(made, facts={**made.facts, **facts})
         assemble("small", blocks).save(folder / "page.html")
         self.page = browser.new_page()
         self.faults: list[str] = []

@@ -8,7 +8,7 @@ import pytest
 from browser import open_browser
 from live_texts import gpt, lossless, parts_of
 
-from multihead.inspect.live import PageBlocks, assemble
+from multihead.inspect.live import assemble
 
 
 @pytest.fixture(scope="module")
@@ -19,8 +19,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def test_it_writes_draws_every_head_and_goes_on_from_a_choice(browser: Any, tmp_path: Path) -> None:
     tokenizer = lossless()
     made = parts_of(gpt(tokenizer), tokenizer)
-    blocks = PageBlocks(made.engine, made.weights, made.vocabularies, made.facts, made.scripts)
-    assemble("text", blocks).save(tmp_path / "page.html")
+    assemble("text", made).save(tmp_path / "page.html")
     page = browser.new_page()
     errors: list[str] = []
     requests: list[str] = []

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multihead.apps.serve.refusal import RefusedError
-from multihead.apps.serve.request import TranslationRequest, parse_request
+from multihead.apps.serve.request import TRANSLATE, TranslationRequest, parse_request, refuse_unknown
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
@@ -34,7 +34,6 @@ def test_a_text_a_list_and_a_form_are_parsed() -> None:
         ({"q": "a", "source": "German"}, 400, 'Write "de"'),
         ({"q": "a", "glossary": 3}, 400, '"glossary" must be'),
         ({"q": ["a"] * 1001}, 413, "more than 1,000 texts"),
-        ({"q": "a", "Q": "b", "api-key": "c"}, 400, 'unknown field "Q", "api-key"'),
         ({"q": "a", "alternatives": True}, 400, "from 0 to 9"),
         ({"q": "a", "alternatives": "10"}, 400, "from 0 to 9"),
         ({"q": "a", "alternatives": -1}, 400, "from 0 to 9"),
@@ -46,6 +45,14 @@ def test_an_invalid_request_is_refused_with_its_reason(
     with pytest.raises(RefusedError, match=fact) as raised:
         parse_request(body, max_chars=4)
     assert raised.value.status == status
+
+
+def test_unknown_fields_are_refused_by_name() -> None:
+    with pytest.raises(
+        RefusedError, match='unknown field "Q", "api-key"; /translate takes q, source'
+    ) as raised:
+        refuse_unknown({"q": "a", "Q": "b", "api-key": "c"}, TRANSLATE, "/translate")
+    assert raised.value.status == 400
 
 
 @given(st.dictionaries(FIELDS | st.text(max_size=3), JSON))

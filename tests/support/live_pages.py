@@ -90,7 +90,7 @@ def in_node(made: PageParts, folder: Path, requests: Sequence[dict[str, Any]]) -
         "vocabularies": made.vocabularies,
         "scripts": [
             str(path)
-            for path in made.scripts
+            for path in made.worker
             if path.name != "blocks.js" and not path.name.endswith("worker.js")
         ],
         "requests": list(requests),

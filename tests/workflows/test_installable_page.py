@@ -12,7 +12,6 @@ from browser import open_browser
 from live_pages import page_parts, reversing, vocabulary
 
 from multihead.apps.export.live_page import LivePage
-from multihead.inspect.live import PageBlocks
 
 
 @pytest.fixture
@@ -28,8 +27,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 def test_an_installed_page_opens_without_its_server(browser: Any, tmp_path: Path) -> None:
     tokenizer = vocabulary()
     made = page_parts(reversing(tokenizer, steps=3), tokenizer)
-    blocks = PageBlocks(made.engine, made.weights, made.vocabularies, made.facts, made.scripts)
-    LivePage("small", blocks, None).write_folder(tmp_path / "page")
+    LivePage("small", made).write_folder(tmp_path / "page")
     handler = functools.partial(Quiet, directory=str(tmp_path / "page"))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -10,11 +10,11 @@ from multihead.recipe.settings import DataSettings
 from multihead.text.lines import file_kind
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CorpusOptions:
     """A corpus, and how its files are read."""
 
-    src: _options.Files = ()
+    src: _options.Files
     """File(s) of the source side, or TSV, CSV, JSONL, TMX, XLIFF or PO files with both sides."""
     tgt: _options.Files = ()
     """File(s) of the target side, aligned with the source line by line."""

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from multihead.cli import _console
 from multihead.cli._effect import Used
-from multihead.cli._parsing import Argument, arguments_of
+from multihead.cli._parsing import Argument, arguments_of, usage
 from multihead.recipe import model_kinds
 from multihead.recipe.settings import Settings
 from multihead.recipe.values import spell_value
@@ -64,7 +64,7 @@ class Help:
     def __init__(self, kind: type, types: Types, *, short: str = "", used: Used | None = None) -> None:
         self._command = kind.__module__.rpartition(".")[2]
         self._description = inspect.cleandoc(sys.modules[kind.__module__].__doc__ or "")
-        self._arguments = arguments_of(kind)
+        self._kind, self._arguments = kind, arguments_of(kind)
         self._types, self._short, self._used = types, short, used or {}
 
     def show(self, *, everything: bool = False) -> None:
@@ -80,8 +80,7 @@ class Help:
         yield from map(Text, (_start(self._description) if brief else self._description).split("\n"))
         yield Text()
         positional = [argument for argument in self._arguments if not argument.spellings]
-        words = " ".join(["multihead", self._command, *(argument.metavar for argument in positional)])
-        yield Text.assemble(("usage: ", "bold"), f"{words} [options]")
+        yield Text.assemble(("usage: ", "bold"), f"{usage(self._kind, self._command)} [options]")
         yield Text()
         rows = [(argument.metavar, _about(argument, brief=brief)) for argument in positional]
         yield from _table(rows, width)

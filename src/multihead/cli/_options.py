@@ -20,11 +20,13 @@ Options = TypeVar("Options")
 File = Annotated[str | None, Option(metavar="FILE")]
 Files = Annotated[tuple[str, ...], Option(metavar="FILE...")]
 Folder = Annotated[str | None, Option(metavar="DIR")]
+NewFolder = Annotated[str, Option(metavar="DIR", aliases=("-o",))]
 Name = Annotated[str | None, POSITIONAL, Option(metavar="NAME")]
 Text = Annotated[str | None, Option(metavar="TEXT")]
 Number = Annotated[int | None, Option(metavar="N")]
 Word = Annotated[str, Option(metavar="NAME")]
 Encoding = Annotated[str, Option(metavar="ENCODING")]
+RunFolder = Annotated[str, POSITIONAL, Option(metavar="RUN")]
 RunFolders = Annotated[tuple[str, ...], POSITIONAL, Option(metavar="RUN...")]
 Flag = Annotated[bool, Option()]
 Device = Annotated[

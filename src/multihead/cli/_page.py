@@ -39,14 +39,15 @@ def export(
     if folder is not None:
         content.write_folder(Path(folder))
         console.print(f"{folder}: an installable page; serve it by HTTPS from any web server")
+    agreement = content.blocks.agreement
     if content.blocks.facts.get("kind"):
         console.print("its equations give the model's scores in float32")
-    elif content.agreement is None:
+    elif agreement is None:
         console.print(
             "not verified: that needs sentences (--calibrate FILE) and the native part of the installation"
         )
     else:
         console.print(
-            f"its greedy translations equal the model's for {content.agreement:.1%} of the sentences compared"
+            f"its greedy translations equal the model's for {agreement:.1%} of the sentences compared"
         )
     return 0

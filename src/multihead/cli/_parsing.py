@@ -157,7 +157,23 @@ def parse(kind: type[T], words: Sequence[str], command: str, *, keys: Callable[[
             if not following:
                 raise UserError(f"{name} needs a value", remedy=f"Write {name} {argument.metavar}.")
             values[argument.field] = _value(argument, following)
-    return kind(**values, **_positional(kind, free, command))
+    values |= _positional(kind, free, command)
+    for argument in arguments:
+        if argument.default is MISSING and values.get(argument.field) in (None, "", ()):
+            place, remedy = f"multihead {command}", f"Usage: {usage(kind, command)}"
+            raise UserError(f"{argument.shown} is missing", place=place, remedy=remedy)
+    return kind(**values)
+
+
+def usage(kind: type, command: str) -> str:
+    """Return how to call a command: its positional arguments and its required options."""
+    words = ["multihead", command]
+    for argument in arguments_of(kind):
+        if argument.default is MISSING:
+            words += [*argument.spellings[:1], argument.metavar]
+        elif not argument.spellings:
+            words.append(f"[{argument.metavar.strip('[]')}]")
+    return " ".join(words)
 
 
 def _unknown(name: str, spellings: Sequence[str], command: str) -> UserError:
@@ -218,9 +234,6 @@ def _positional(kind: type, free: list[str], command: str) -> dict[str, Any]:
         words, free = free[:count], free[count:]
         if words:
             values[argument.field] = _value(argument, words)
-        elif argument.default is MISSING:
-            remedy = f"`multihead {command} --help` shows how to call it."
-            raise UserError(f"{argument.shown} is missing", place=f"multihead {command}", remedy=remedy)
     if free:
         remedy = f"`multihead {command} --help` lists the options."
         if command == "train":

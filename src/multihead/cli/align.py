@@ -31,7 +31,6 @@ from multihead.system.terminal import escape_unprintable
 from multihead.text.languages import canonical
 from multihead.text.lines import file_kind
 
-USAGE = "Usage: multihead align DOCUMENT TRANSLATION -o FILE.tmx"
 ENDINGS = (".tmx", ".tsv")
 SHOWN = 60
 """Characters of a passage without a counterpart that are shown."""
@@ -41,13 +40,11 @@ SHOWN = 60
 class Options:
     """Options of the command."""
 
-    documents: Annotated[
-        tuple[str, ...],
-        _options.POSITIONAL,
-        _options.Option(metavar="DOCUMENT TRANSLATION"),
-    ] = ()
-    """A document and its translation, or two folders."""
-    output: Annotated[_options.File, _options.Option(aliases=("-o",))] = None
+    document: Annotated[str, _options.POSITIONAL, _options.Option(metavar="DOCUMENT")]
+    """A document, or a folder of them."""
+    translation: Annotated[str, _options.POSITIONAL, _options.Option(metavar="TRANSLATION")]
+    """Its translation, or a second folder."""
+    output: Annotated[str, _options.Option(aliases=("-o",), metavar="FILE")]
     """File to write: .tmx, a translation memory, or .tsv, text without tags; both may be compressed
     (.tsv.gz)."""
     sentences: _options.Flag = False
@@ -63,20 +60,13 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
-    if len(options.documents) != 2 or not options.output:
-        fact = (
-            "no output was named"
-            if len(options.documents) == 2
-            else "two documents, or two folders, are needed"
-        )
-        raise UserError(fact, remedy=USAGE)
     kind = file_kind(options.output)
     if kind not in ENDINGS:
         raise UserError(
             "neither .tmx nor .tsv", place=options.output, remedy="Name a file that ends in .tmx."
         )
     console = _console.messages()
-    source, target = map(Path, options.documents)
+    source, target = Path(options.document), Path(options.translation)
     plan = plan_alignments(source, target, options.target_language)
     for pair in plan.documents:
         if any(same_file(str(path), options.output) for path in pair):
@@ -119,7 +109,7 @@ def main(arguments: Sequence[str]) -> int:
         console.print(f"{_count(plan.others.total(), 'other file')} left out")
     if not pairs:
         remedy = "Do both say the same, in two languages?"
-        raise UserError("no pair was found", place=" ".join(options.documents), remedy=remedy)
+        raise UserError("no pair was found", place=f"{options.document} {options.translation}", remedy=remedy)
     _write(options, kind, pairs, languages)
     texts = ((pair.source.text, pair.target.text) for pair in pairs)
     for doubt in doubts(texts, len(pairs)):
@@ -135,7 +125,7 @@ def _count(number: int, what: str) -> str:
 def _languages(options: Options, source: Path, target: Path) -> tuple[str | None, str | None]:
     """Return the languages that are given, or that the names of files and folders say."""
     codes = (options.source_language, options.target_language)
-    folders = tuple(map(Path, options.documents))
+    folders = Path(options.document), Path(options.translation)
     languages = [
         canonical(code, place=option) if code else language_of(path) or language_of(folder.absolute())
         for code, path, folder, option in zip(

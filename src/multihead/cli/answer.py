@@ -13,14 +13,13 @@ a run: `multihead evaluate RUN --src questions.tsv`.
 
 import json
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Annotated
 
 from multihead.cli import _options
+from multihead.cli._writing import write
 from multihead.errors import UserError
 from multihead.run import files
 from multihead.tasks.spans.answerer import Answer, Answerer
@@ -34,7 +33,7 @@ CHUNK = 256
 class Options:
     """Options of the command."""
 
-    run: Annotated[_options.Name, _options.Option(metavar="RUN")] = None
+    run: _options.RunFolder
     """Run folder."""
     text: Annotated[_options.Name, _options.Option(metavar="TEXT")] = None
     """A text."""
@@ -54,8 +53,6 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
-    if options.run is None:
-        raise UserError("no run folder was given", remedy='Usage: multihead answer RUN --question Q "TEXT"')
     if options.text is not None and options.input:
         raise UserError("a text and a file exclude each other", remedy="Give only one of them.")
     if options.question is not None and not options.question.strip():
@@ -68,13 +65,7 @@ def main(arguments: Sequence[str]) -> int:
     lines = iter([options.text]) if options.text is not None else read_lines(options.input or STDIN)
     source = "text " if options.text is not None else f"{options.input or STDIN}:"
     given = (_pair(line, options.question, f"{source}{n}") for n, line in enumerate(lines, start=1))
-    answered = _answer(answerer, given, options)
-    if options.output:
-        files.write_text(Path(options.output), "".join(answered))
-        return 0
-    for text in answered:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+    write(_answer(answerer, given, options), options.output)
     return 0
 
 
@@ -91,14 +82,14 @@ def _pair(line: str, question: str | None, place: str) -> tuple[str, str]:
     return asked, text
 
 
-def _answer(answerer: Answerer, given: Iterator[tuple[str, str]], options: Options) -> Iterator[str]:
-    """Yield the output of each chunk of questions."""
+def _answer(answerer: Answerer, given: Iterator[tuple[str, str]], options: Options) -> Iterator[list[str]]:
+    """Yield the output lines of each chunk of questions."""
     while chunk := list(islice(given, CHUNK)):
         answers = answerer.answer(chunk, threshold=options.threshold)
-        yield "".join(
-            _as_json(question, answer) if options.json else f"{answer.text}\n"
+        yield [
+            _as_json(question, answer) if options.json else answer.text
             for (question, _), answer in zip(chunk, answers, strict=True)
-        )
+        ]
 
 
 def _as_json(question: str, answer: Answer) -> str:
@@ -109,4 +100,4 @@ def _as_json(question: str, answer: Answer) -> str:
         "end": answer.end,
         "score": round(answer.score, 4) if math.isfinite(answer.score) else None,
     }
-    return json.dumps(shown, ensure_ascii=False) + "\n"
+    return json.dumps(shown, ensure_ascii=False)

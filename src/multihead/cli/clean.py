@@ -34,11 +34,11 @@ UNWRITTEN = (".csv", ".jsonl", ".tmx", ".xliff", ".xlf", ".po", ".xcstrings", ".
 _SPACES = str.maketrans("\t\r\n", "   ")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options(CorpusOptions):
     """Options of the command."""
 
-    output: Annotated[_options.File, _options.Option(aliases=("-o",))] = None
+    output: Annotated[str, _options.Option(aliases=("-o",), metavar="NAME")]
     """Name of the files to write, without ending; or a .tsv file for both sides."""
     keep: Annotated[tuple[str, ...], _options.Option(metavar="REASON [REASON ...]")] = ()
     """Reasons for which nothing is dropped."""
@@ -85,9 +85,6 @@ def main(arguments: Sequence[str]) -> int:
 
 def _outputs(options: Options) -> list[str]:
     """Return the files to write: one or two of kept pairs, and that of dropped ones."""
-    if not options.src or not options.output:
-        fact = "no output was named" if options.src else "no corpus was given"
-        raise UserError(fact, remedy="Usage: multihead clean --src FILE --tgt FILE -o NAME")
     kind = file_kind(options.output)
     if kind in UNWRITTEN:
         remedy = (

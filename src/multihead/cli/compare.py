@@ -22,7 +22,6 @@ from multihead import recipe as recipes
 from multihead.cli import _console, _options
 from multihead.cli._counting import progress_bar
 from multihead.cli._effect import FILE_READING, SEARCH_OF_THE_BEST
-from multihead.errors import UserError
 from multihead.inspect.report import RunComparison, RunFacts, TestSetResults, compare_page
 from multihead.inspect.report.compared_numbers import to_dict
 from multihead.run import files
@@ -58,8 +57,6 @@ def main(arguments: Sequence[str]) -> int:
     options, keys = _options.read_with_keys(
         Options, arguments, sections=("search", "data"), short="search", used=USED
     )
-    if not options.runs:
-        raise UserError("no run folder was given", remedy="Usage: multihead compare RUN RUN -o report.html")
     for path in filter(None, (options.output, options.json)):
         files.check_file(path)
     fit = comparable_runs(options.runs)

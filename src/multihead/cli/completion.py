@@ -15,14 +15,12 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from multihead import cli
 from multihead.cli import _options
 from multihead.errors import UserError
 from multihead.recipe import built_in as recipes
-
-SHELLS = ("bash", "zsh", "fish")
 
 WITH_RECIPES = ("recipes", "train")
 """Commands whose positional argument may be a recipe."""
@@ -52,19 +50,13 @@ ZSH = "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashc
 class Options:
     """Options of the command."""
 
-    shell: Annotated[_options.Name, _options.Option(metavar="SHELL")] = None
-    """bash, zsh or fish."""
+    shell: Annotated[Literal["bash", "zsh", "fish"], _options.POSITIONAL, _options.Option(metavar="SHELL")]
+    """Shell."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
-    if options.shell not in SHELLS:
-        raise UserError(
-            f'there is no script for "{options.shell}"' if options.shell else "no shell was named",
-            place="multihead completion",
-            remedy="Name bash, zsh or fish.",
-        )
     sys.stdout.write(script(options.shell, {name: options_of(name) for name in cli.commands()}))
     return 0
 
@@ -82,7 +74,7 @@ def script(shell: str, options: Mapping[str, Sequence[str]]) -> str:
     """Return the script for a shell.
 
     Args:
-        shell: one of ``SHELLS``.
+        shell: bash, zsh or fish.
         options: options by command.
     """
     names = sorted(recipes.names())

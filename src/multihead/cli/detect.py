@@ -28,13 +28,9 @@ from multihead.tasks.detection.detector import DetectedObject, Detector
 class Options:
     """Options of the command."""
 
-    run: Annotated[_options.Name, _options.Option(metavar="RUN")] = None
+    run: _options.RunFolder
     """Run folder."""
-    images: Annotated[
-        tuple[str, ...],
-        _options.POSITIONAL,
-        _options.Option(metavar="IMAGE..."),
-    ] = ()
+    images: Annotated[tuple[str, ...], _options.POSITIONAL, _options.Option(metavar="IMAGE...")]
     """Image files, or folders of them."""
     output: Annotated[_options.File, _options.Option(aliases=("-o",))] = None
     """Also draw the boxes over the image into this file (.png, .svg or .pdf)."""
@@ -48,9 +44,6 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
-    if options.run is None or not options.images:
-        missing = "no run folder was given" if options.run is None else "no image was given"
-        raise UserError(missing, remedy="Usage: multihead detect RUN IMAGE")
     if not 0 <= options.threshold <= 1:
         raise UserError(f"--threshold {options.threshold:g}", remedy="Give a number from 0 to 1.")
     images = [file for name in options.images for file in _files(Path(name))]

@@ -17,7 +17,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 from rich.console import Console
 from rich.table import Table
@@ -48,9 +47,9 @@ from multihead.workflows.train import train
 class Options:
     """Options of the command besides recipe keys of the student."""
 
-    teachers: _options.RunFolders = ()
+    teachers: _options.RunFolders
     """Run folders of the teachers; several translate as an ensemble."""
-    output: Annotated[_options.Folder, _options.Option(aliases=("-o",))] = None
+    output: _options.NewFolder
     """Run folder of the student. Its training data stands beside it, in DIR.distilled."""
     student: _options.Word = "tiny"
     """micro (4 + 1 layers, 128/256), tiny (6 + 2, 256/1536), base (6 + 2, 512/2048), or a recipe."""
@@ -69,9 +68,6 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options, keys = _options.read_with_keys(Options, arguments, sections=SECTION_NAMES)
-    if not options.teachers or not options.output:
-        fact = "no teacher was given" if not options.teachers else "no folder for the student was given"
-        raise UserError(fact, remedy="Usage: multihead distill RUN... -o DIR")
     _options.at_least_one("candidates", options.candidates)
     teachers, student = [Path(name) for name in options.teachers], Path(options.output)
     check_place(student)
@@ -97,7 +93,7 @@ def main(arguments: Sequence[str]) -> int:
             keep_original=not options.translations_only,
             progress=display.on_preparation,
         )
-        console.print(str(lessons), soft_wrap=True)
+        console.print(lessons, soft_wrap=True)
         del translator
         outcome = train(fit_vocabulary(recipe, keys), student, display, started=time.monotonic())
     console.print(summary(outcome, display.began, f"distill {shlex.join(arguments)}"))

@@ -22,13 +22,12 @@ from rich.table import Table
 
 from multihead.apps.corpus import diversify as work
 from multihead.cli import INTERRUPTED, _console, _options
-from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES
 from multihead.tasks.translation.evaluate import Evaluation
 from multihead.workflows.progress_display import ProgressDisplay
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
     """Options of the command besides recipe keys, which all trainings have in common."""
 
@@ -44,7 +43,7 @@ class Options:
     """Validation file(s), source side. (default: part of the training data is held out)"""
     valid_tgt: _options.Files = ()
     """Validation file(s), target side."""
-    run: _options.Folder = None
+    run: Annotated[str, _options.Option(metavar="DIR")]
     """Folder for everything."""
     teachers: int = work.FORWARD
     """Teachers in the direction of the student."""
@@ -55,9 +54,6 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options, keys = _options.read_with_keys(Options, arguments, sections=SECTION_NAMES)
-    if not options.run:
-        fact = "no folder was given"
-        raise UserError(fact, remedy="Usage: multihead diversify --src FILE --tgt FILE --run FOLDER")
     corpus = {
         "source": options.src,
         "target": options.tgt,

@@ -40,7 +40,7 @@ VISIBLE = 128
 class Options:
     """Options of the command besides sampling settings."""
 
-    run: Annotated[_options.Name, _options.Option(metavar="RUN")] = None
+    run: _options.RunFolder
     """Run folder."""
     caption: Annotated[_options.Name, _options.Option(metavar="CAPTION")] = None
     """Prompt of the images."""
@@ -62,10 +62,8 @@ def main(arguments: Sequence[str]) -> int:
     options, given = _options.read_with_keys(
         Options, arguments, sections=("search",), short="search", task="drawing"
     )
-    if options.run is None or (options.caption is None) == (options.page is None):
-        raise UserError(
-            "a run folder and a caption are needed", remedy='Usage: multihead draw RUN "..." -o grid.png'
-        )
+    if (options.caption is None) == (options.page is None):
+        raise UserError("a caption or --page is needed", remedy='Usage: multihead draw RUN "..." -o grid.png')
     _options.at_least_one("number", options.number)
     if options.scale < 0:
         raise UserError(f"--scale {options.scale}", remedy="Give at least 0.")

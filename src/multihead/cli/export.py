@@ -26,7 +26,7 @@ docs/how-to/export.md says what each target can express.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated, Literal, get_args
 
 from multihead.apps import huggingface
 from multihead.apps.export import argos, comparison, ctranslate2, firefox, manifest, onnx, sentencepiece
@@ -44,7 +44,6 @@ In Python:
   from translate import Translator
   print(Translator().translate(["..."]))"""
 
-TARGETS = ("ctranslate2", "sentencepiece", "firefox", "page", "onnx", "huggingface", "argos")
 
 NORMALISATION = "Its input must be in Unicode NFC, and lower-cased if the run is; SentencePiece does neither."
 
@@ -53,10 +52,13 @@ NORMALISATION = "Its input must be in Unicode NFC, and lower-cased if the run is
 class Options:
     """Options of the command."""
 
-    run: Annotated[str | None, _options.POSITIONAL, _options.Option(metavar="RUN")] = None
+    run: _options.RunFolder
     """Run folder."""
-    to: Annotated[str | None, _options.Option(metavar="TARGET")] = None
-    """ctranslate2, sentencepiece, firefox, page, onnx, huggingface or argos."""
+    to: Annotated[
+        Literal["ctranslate2", "sentencepiece", "firefox", "page", "onnx", "huggingface", "argos"],
+        _options.Option(metavar="TARGET"),
+    ]
+    """Toolkit or format."""
     output: Annotated[_options.Folder, _options.Option(aliases=("-o",))] = None
     """New folder, which appears when it is complete; with --to page and argos, a file."""
     pwa: _options.Folder = None
@@ -81,16 +83,14 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
-    if options.run and options.to == "page":
+    if options.to == "page":
         refuse_options(options, ("quantization", "max_loss"), "on the export of a page: int8, or --exact")
         return _page.export(options.run, options.output, options.pwa, options.calibrate, exact=options.exact)
     refuse_options(options, ("pwa", "exact"), "without --to page")
-    if not options.run or not options.to or not options.output:
-        fact = "no run folder was given" if not options.run else "no target or no output folder was given"
-        raise UserError(fact, remedy="Usage: multihead export RUN --to ctranslate2 -o DIR")
-    if options.to not in TARGETS:
-        remedy = f"Use one of {', '.join(TARGETS)}."
-        raise UserError(f'there is no export target "{options.to}"', place="--to", remedy=remedy)
+    if not options.output:
+        raise UserError(
+            "no output folder was given", remedy=f"Usage: multihead export RUN --to {options.to} -o DIR"
+        )
     run, folder = Run.open(options.run), Path(options.output)
     if options.to != "huggingface":
         run.fit_for("translation")

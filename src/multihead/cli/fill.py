@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from typing import Annotated
 
 from multihead.cli import _options
-from multihead.errors import UserError
 from multihead.tasks.masked.mask_filler import MaskFiller
 
 
@@ -20,9 +19,9 @@ from multihead.tasks.masked.mask_filler import MaskFiller
 class Options:
     """Options of the command."""
 
-    run: Annotated[_options.Name, _options.Option(metavar="RUN")] = None
+    run: _options.RunFolder
     """Run folder."""
-    text: Annotated[_options.Name, _options.Option(metavar="TEXT")] = None
+    text: Annotated[str, _options.POSITIONAL, _options.Option(metavar="TEXT")]
     """Text with one or more [MASK]."""
     top: int = 5
     """Number of predictions per [MASK]."""
@@ -34,9 +33,6 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
-    if options.run is None or options.text is None:
-        missing = "no run folder was given" if options.run is None else "no text was given"
-        raise UserError(missing, remedy='Usage: multihead fill RUN "... [MASK] ..."')
     top = _options.at_least_one("top", options.top)
     filled = MaskFiller.load(options.run, options.device).fill(options.text, top)
     if options.json:

@@ -27,7 +27,7 @@ SAMPLING_KEYS = ("search.top_k", "search.top_p", "search.seed")
 class Options:
     """Options of the command besides sampling settings."""
 
-    run: Annotated[_options.Name, _options.Option(metavar="RUN")] = None
+    run: _options.RunFolder
     """Run folder."""
     prompt: Annotated[str, _options.Option(metavar="TEXT")] = ""
     """Beginning of the text; "-" reads standard input. (default: empty)"""
@@ -41,8 +41,6 @@ def main(arguments: Sequence[str]) -> int:
     options, keys = _options.read_with_keys(
         Options, arguments, sections=("search",), short="search", task="language"
     )
-    if options.run is None:
-        raise UserError("no run folder was given", remedy='Usage: multihead generate RUN --prompt "..."')
     _options.at_least_one("number", options.number)
     run = Run.open(options.run).fit_for("language")
     search = recipes.load(run.folder / "recipe.toml", keys).search

@@ -21,7 +21,6 @@ from typing import Annotated
 
 from multihead.apps.huggingface.importing import import_folder
 from multihead.cli import _console, _options
-from multihead.errors import UserError
 from multihead.recipe import tasks
 
 
@@ -29,18 +28,15 @@ from multihead.recipe import tasks
 class Options:
     """Options of the command."""
 
-    folder: Annotated[_options.Name, _options.Option(metavar="DIR")] = None
+    folder: Annotated[str, _options.POSITIONAL, _options.Option(metavar="DIR")]
     """Hugging Face folder."""
-    output: Annotated[_options.Folder, _options.Option(aliases=("-o",))] = None
+    output: _options.NewFolder
     """New run folder."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
-    if options.folder is None or options.output is None:
-        missing = "no folder was given" if options.folder is None else "no output folder was given"
-        raise UserError(missing, remedy="Usage: multihead import DIR -o RUN")
     run, missing_part = import_folder(Path(options.folder), Path(options.output))
     recipe = run.recipe
     size = sum(parameter.numel() for parameter in run.load_model().parameters())

@@ -40,7 +40,7 @@ PAGES = (".html", ".htm")
 class Options:
     """Options of the command."""
 
-    run: Annotated[_options.Name, _options.Option(metavar="RUN")] = None
+    run: _options.RunFolder
     """Run folder."""
     what: Annotated[_options.Name, _options.Option(metavar="TEXT|IMAGE")] = None
     """Input of the model: a sentence, a text, two texts (a tab between them), an image file or a caption."""
@@ -74,13 +74,12 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
-    if options.live and options.run is not None:
+    if options.live:
         idle = ("target", "json", "png", "full", "to", *EVERY_CHOICE)
         refuse_options(options, idle, "on a live page, which shows every head")
         return _page.export(options.run, options.output, None, exact=True, text=options.what)
-    if options.run is None or options.what is None:
-        missing = "no run folder was given" if options.run is None else "no input was given"
-        raise UserError(missing, remedy='Usage: multihead inspect RUN "SENTENCE"')
+    if options.what is None:
+        raise UserError("no input was given", remedy='Usage: multihead inspect RUN "SENTENCE"')
     _check_paths(options)
     page = options.output if options.output and Path(options.output).suffix.lower() in PAGES else None
     figures = [path for path in (options.output, options.png) if path and path != page]

@@ -16,21 +16,18 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from multihead.cli import _console, _options
-from multihead.errors import UserError
 from multihead.workflows.lengthening import lengthen
-
-USAGE = "Usage: multihead lengthen RUN --positions 4096 -o NEW"
 
 
 @dataclass(frozen=True)
 class Options:
     """Options of the command."""
 
-    run: Annotated[_options.Name, _options.Option(metavar="RUN")] = None
+    run: _options.RunFolder
     """Run folder of a BERT, a BERT classifier or a GPT."""
-    output: Annotated[_options.Folder, _options.Option(aliases=("-o",))] = None
+    output: _options.NewFolder
     """New run folder."""
-    positions: Annotated[int | None, _options.Option(metavar="N")] = None
+    positions: Annotated[int, _options.Option(metavar="N")]
     """Longest text of the new model, in tokens."""
     attention: Annotated[
         Literal["longformer", "window", "alternating", "full"] | None,
@@ -44,9 +41,6 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
-    if options.run is None or options.output is None or options.positions is None:
-        missing = "run" if options.run is None else "output" if options.output is None else "--positions"
-        raise UserError(f"no {missing} was given", remedy=USAGE)
     for name in ("positions", "window"):
         if (value := getattr(options, name)) is not None:
             _options.at_least_one(name, value)

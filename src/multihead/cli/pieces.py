@@ -36,7 +36,7 @@ GAP = 2
 class Options:
     """Options of the command."""
 
-    vocabulary: Annotated[_options.Name, _options.Option(metavar="RUN|FILE")] = None
+    vocabulary: Annotated[str, _options.POSITIONAL, _options.Option(metavar="RUN|FILE")]
     """Run folder, or a tokenizer.json."""
     search: Annotated[_options.Text, _options.Option(metavar="SUBSTRING")] = None
     """Show only the pieces that contain this text, in upper or lower case."""
@@ -53,8 +53,6 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
-    if options.vocabulary is None:
-        raise UserError("no vocabulary was given", remedy="Usage: multihead pieces RUN, or tokenizer.json")
     if options.top is not None:
         _options.at_least_one("top", options.top)
     counts_of = {

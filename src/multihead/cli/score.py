@@ -38,7 +38,7 @@ class Options:
 
     runs: _options.RunFolders
     """Run folder(s); several form an ensemble."""
-    src: _options.Files = ()
+    src: _options.Files
     """File(s) of the source side, or TSV, CSV or JSONL files with both sides."""
     tgt: _options.Files = ()
     """File(s) of the target side, aligned with the source line by line."""
@@ -62,9 +62,6 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options, keys = _options.read_with_keys(Options, arguments, sections=("data",), used=USED)
-    if not options.runs or not options.src:
-        fact = "no files to score were given" if options.runs else "no run folder was given"
-        raise UserError(fact, remedy="Usage: multihead score RUN --src FILE --tgt FILE")
     run = Run.open(options.runs[0]).fit_for("translation")
     if options.encoding is not None:
         refuse_keys(keys, ("data.encoding",), "beside --encoding")

@@ -139,8 +139,6 @@ def main(arguments: Sequence[str]) -> int:
 
 def _serving(options: Options) -> Serving:
     """Return what is offered and to whom, after checking the options."""
-    if not options.runs:
-        raise UserError("no run folder was given", remedy="Usage: multihead serve RUN")
     for name in ("max_chars", "rate", "requests"):
         if (count := getattr(options, name)) is not None:
             _options.at_least_one(name.replace("_", "-"), count)

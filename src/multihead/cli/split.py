@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
@@ -32,11 +33,11 @@ DEFAULT_PAIRS = 1000
 """Default size of the validation and test sets; less for a small corpus."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options(CorpusOptions):
     """Options of the command."""
 
-    to: _options.Folder = None
+    to: Annotated[str, _options.Option(metavar="DIR")]
     """Folder for the six files."""
     valid: _options.Number = None
     """Size of the validation set in pairs. (default: 1,000, or 5 % of a small corpus)"""
@@ -49,7 +50,8 @@ class Options(CorpusOptions):
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
-    folder = Path(_check(options))
+    _check(options)
+    folder = Path(options.to)
     sources, targets = array("Q"), array("Q")
     for source, target in options.pairs():
         sources.append(sentence_hash(source))
@@ -94,11 +96,8 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _check(options: Options) -> str:
-    """Check the options without reading a file, and return the output folder."""
-    if not options.src or not options.to:
-        fact = "no output folder was given" if options.src else "no corpus was given"
-        raise UserError(fact, remedy="Usage: multihead split --src FILE --tgt FILE --to FOLDER")
+def _check(options: Options) -> None:
+    """Check the options without reading a file."""
     if STDIN in (*options.src, *options.tgt):
         fact = "the corpus is read several times, which standard input does not allow"
         raise UserError(fact, remedy="Save it to a file.")
@@ -119,7 +118,6 @@ def _check(options: Options) -> str:
         # Mixing two splits in a folder could put test sentences of the first into training.
         remedy = "Name another folder with --to, or remove the files."
         raise UserError("the folder already contains a split", place=str(existing), remedy=remedy)
-    return options.to
 
 
 def _create(folder: Path) -> None:

@@ -32,11 +32,11 @@ from multihead.workflows.progress_display import ProgressDisplay
 class Options:
     """Options of the command besides search settings."""
 
-    run: Annotated[_options.Name, _options.Option(metavar="RUN")] = None
+    run: _options.RunFolder
     """Run folder of a translator from the language of the text."""
-    mono: Annotated[tuple[str, ...], _options.POSITIONAL, _options.Option(metavar="TEXT...")] = ()
+    mono: Annotated[tuple[str, ...], _options.POSITIONAL, _options.Option(metavar="TEXT...")]
     """Text file(s), a sentence a line, plain or compressed."""
-    output: Annotated[_options.Folder, _options.Option(aliases=("-o",))] = None
+    output: _options.NewFolder
     """Folder for the pairs."""
     noise: _options.Flag = False
     """Drop a tenth of the words of each translation, and move words by up to three places."""
@@ -53,9 +53,6 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options, keys = _options.read_with_keys(Options, arguments, sections=("search",), short="search")
-    if not options.run or not options.mono or not options.output:
-        fact = "a run, a text and an output folder are needed"
-        raise UserError(fact, remedy="Usage: multihead synthesise RUN TEXT -o FOLDER")
     if STDIN in options.mono:
         raise UserError("the text is read more than once", place=STDIN, remedy="Save it to a file.")
     search = search_settings(options.run, keys).model_copy(update={"n_best": 1})
@@ -77,7 +74,7 @@ def main(arguments: Sequence[str]) -> int:
             encoding=options.encoding,
             progress=display.on_preparation,
         )
-    console.print(str(report), soft_wrap=True)
+    console.print(report, soft_wrap=True)
     folder = shlex.quote(options.output)
     console.print(
         f"to train on them: multihead train --src FILE --tgt FILE --synthetic {folder}", soft_wrap=True

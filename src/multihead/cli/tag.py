@@ -9,14 +9,13 @@ tagged sentences: `multihead evaluate RUN --src tagged.conll`.
 """
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Annotated
 
 from multihead.cli import _options
+from multihead.cli._writing import write
 from multihead.errors import UserError
 from multihead.run import files
 from multihead.tasks.tagging.tagger import Tagger
@@ -30,7 +29,7 @@ CHUNK = 1024
 class Options:
     """Options of the command."""
 
-    run: Annotated[_options.Name, _options.Option(metavar="RUN")] = None
+    run: _options.RunFolder
     """Run folder."""
     text: Annotated[_options.Name, _options.Option(metavar="TEXT")] = None
     """A sentence, its words separated by blanks."""
@@ -46,36 +45,24 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
-    if options.run is None:
-        raise UserError("no run folder was given", remedy='Usage: multihead tag RUN "SENTENCE"')
     if options.text is not None and options.input:
         raise UserError("a sentence and a file exclude each other", remedy="Give only one of them.")
     if options.output:
         files.check_file(options.output)
     tagger = Tagger.load(options.run, options.device)
     lines = iter([options.text]) if options.text is not None else read_lines(options.input or STDIN)
-    if options.output:
-        files.write_text(Path(options.output), "".join(_tag(tagger, lines, json_=options.json)))
-        return 0
-    for text in _tag(tagger, lines, json_=options.json):
-        sys.stdout.write(text)
-        sys.stdout.flush()
+    write(_tag(tagger, lines, json_=options.json), options.output)
     return 0
 
 
-def _tag(tagger: Tagger, lines: Iterator[str], *, json_: bool) -> Iterator[str]:
-    """Yield the output of each chunk of lines."""
+def _tag(tagger: Tagger, lines: Iterator[str], *, json_: bool) -> Iterator[list[str]]:
+    """Yield the output lines of each chunk of lines."""
     while chunk := list(islice(lines, CHUNK)):
         sentences = [line.split() for line in chunk]
-        yield "".join(
-            _as_json(words, tags) if json_ else _as_columns(words, tags)
-            for words, tags in zip(sentences, tagger.tag(sentences), strict=True)
-        )
-
-
-def _as_columns(words: Sequence[str], tags: Sequence[str]) -> str:
-    return "".join(f"{word}\t{tag}\n" for word, tag in zip(words, tags, strict=True)) + "\n"
-
-
-def _as_json(words: Sequence[str], tags: Sequence[str]) -> str:
-    return json.dumps({"words": words, "tags": tags}, ensure_ascii=False) + "\n"
+        tagged = zip(sentences, tagger.tag(sentences), strict=True)
+        if json_:
+            yield [json.dumps({"words": words, "tags": tags}, ensure_ascii=False) for words, tags in tagged]
+        else:
+            yield [
+                row for words, tags in tagged for row in (*map("\t".join, zip(words, tags, strict=True)), "")
+            ]

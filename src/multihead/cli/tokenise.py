@@ -15,12 +15,11 @@ from typing import Annotated, Literal
 
 from multihead.cli import _options
 from multihead.cli._writing import in_blocks, write
-from multihead.errors import UserError
 from multihead.text.lines import STDIN, read_lines
 from multihead.text.published import tokeniser
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
     """Options of the command."""
 
@@ -28,7 +27,7 @@ class Options:
     """Text file, plain or compressed. (default: standard input)"""
     rules: Literal["spacy", "moses"] = "spacy"
     """Tokenisation rules."""
-    language: Annotated[str, _options.Option(metavar="CODE")] = ""
+    language: Annotated[str, _options.Option(metavar="CODE")]
     """Language of the text, such as de."""
     output: Annotated[_options.File, _options.Option(aliases=("-o",))] = None
     """Output file. (default: standard output)"""
@@ -39,8 +38,6 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
-    if not options.language:
-        raise UserError("no language was given", remedy="Add --language CODE, such as --language de.")
     tokenise = tokeniser(options.rules, options.language)
     lines = read_lines(options.file or STDIN, options.encoding)
     write((tokenise(block) for block in in_blocks(lines)), options.output)

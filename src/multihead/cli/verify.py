@@ -14,7 +14,6 @@ a run.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 from rich.table import Table
 
@@ -36,7 +35,7 @@ DAMAGE = 1
 class Options:
     """Options of the command."""
 
-    run: Annotated[str | None, _options.POSITIONAL, _options.Option(metavar="RUN")] = None
+    run: _options.RunFolder
     """Run folder."""
     write: _options.Flag = False
     """Add checksums to a run of version 0.1.0, or accept text files that were changed on purpose."""
@@ -45,8 +44,6 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
-    if not options.run:
-        raise UserError("no run folder was given", remedy="Usage: multihead verify RUN")
     folder = Path(options.run)
     if (folder / export_manifest.NAME).exists():
         refuse_options(options, ("write",), "on an export")

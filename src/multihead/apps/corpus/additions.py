@@ -149,7 +149,7 @@ def from_mono(
         encoding=recipe.data.encoding,
         progress=display.on_preparation,
     )
-    display.console.print(str(synthetic))
+    display.console.print(synthetic)
     display.console.print("3 of 3: the translator")
     return named_additions([str(parts / SYNTHETIC)], [], [])
 

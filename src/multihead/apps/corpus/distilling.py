@@ -13,7 +13,7 @@ from typing import Any
 
 from multihead import recipe as recipes
 from multihead.apps.corpus.additions import CORPUS, plain_copy
-from multihead.apps.corpus.resumable_translation import TranslatedBlocks
+from multihead.apps.corpus.resumable_translation import TranslatedBlocks, summarise
 from multihead.data.hashes import file_sha256
 from multihead.errors import UserError
 from multihead.recipe import Recipe
@@ -32,27 +32,6 @@ STUDENTS = ("micro", "tiny", "base")
 BLOCKS, SOURCE, TARGET, MANIFEST = "blocks", "source.txt", "target.txt", "distilled.json"
 STAGE = "translating by the teacher"
 VALIDATION_KEYS = ("valid_source", "valid_target")
-
-
-@dataclass(frozen=True)
-class Lessons:
-    """The pairs that a student learns from.
-
-    Attributes:
-        folder: the folder of the files.
-        pairs: number of pairs.
-        dropped: source sentences without a pair, by reason.
-        changed: pairs whose target differs from the reference; 0 without references.
-    """
-
-    folder: Path
-    pairs: int
-    dropped: Mapping[str, int]
-    changed: int
-
-    def __str__(self) -> str:
-        gone = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.items() if count)
-        return f"{self.folder}: {self.pairs:,} pairs" + (f" (left out: {gone})" if gone else "")
 
 
 @dataclass(frozen=True)
@@ -131,7 +110,7 @@ def distill(
     *,
     keep_original: bool = True,
     progress: OnProgress,
-) -> Lessons:
+) -> str:
     """Translate the source side with the teachers into a folder of pairs, or complete such a folder.
 
     Args:
@@ -142,6 +121,9 @@ def distill(
         search: its n best outputs are the candidates.
         keep_original: add the original pairs.
         progress: called with the progress.
+
+    Returns:
+        A summary in one line.
 
     Raises:
         UserError: no sentence; a folder begun with other teachers, text or settings.
@@ -190,7 +172,7 @@ def distill(
         **basis,
     }
     files.write_text(folder / MANIFEST, json.dumps(content, indent=1) + "\n")
-    return Lessons(folder, len(learned), dropped, changed)
+    return summarise(folder, len(learned), dropped)
 
 
 def _nearest(candidates: Sequence[str], reference: str | None) -> str:

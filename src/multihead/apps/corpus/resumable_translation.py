@@ -24,6 +24,12 @@ Translate = Callable[[Sequence[str], int], Sequence[str]]
 """(lines, number of the first line, from 0) -> one output a line."""
 
 
+def summarise(folder: Path, pairs: int, dropped: Mapping[str, int]) -> str:
+    """Return a line with the number of pairs in a folder, and of lines without a pair, by reason."""
+    gone = ", ".join(f"{count:,} {reason}" for reason, count in dropped.items() if count)
+    return f"{folder}: {pairs:,} pairs" + (f" (left out: {gone})" if gone else "")
+
+
 class TranslatedBlocks:
     """A folder of translated blocks.
 

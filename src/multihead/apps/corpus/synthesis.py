@@ -2,12 +2,11 @@
 
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from multihead.apps.corpus.resumable_translation import TranslatedBlocks
+from multihead.apps.corpus.resumable_translation import TranslatedBlocks, summarise
 from multihead.data.added import MANIFEST
 from multihead.data.hashes import file_sha256, sentence_hash
 from multihead.errors import UserError
@@ -27,29 +26,6 @@ DEFAULT_ENDINGS = "source", "target"
 CORPORA = "corpora.toml"
 
 
-@dataclass(frozen=True)
-class Synthetic:
-    """A folder of synthetic pairs.
-
-    Attributes:
-        folder: the folder.
-        pairs: number of pairs.
-        dropped: number of lines without a pair, by reason.
-        source: file of the translations.
-        target: file of the monolingual text.
-    """
-
-    folder: Path
-    pairs: int
-    dropped: Mapping[str, int]
-    source: Path
-    target: Path
-
-    def __str__(self) -> str:
-        gone = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.items() if count)
-        return f"{self.folder}: {self.pairs:,} pairs" + (f" (left out: {gone})" if gone else "")
-
-
 def synthesise(
     runs: Sequence[Path],
     mono: Sequence[str],
@@ -61,7 +37,7 @@ def synthesise(
     languages: tuple[str, str] = ("", ""),
     encoding: str = "utf-8",
     progress: OnProgress,
-) -> Synthetic:
+) -> str:
     """Translate monolingual text into a folder of pairs, with the text as the target.
 
     Args:
@@ -74,6 +50,9 @@ def synthesise(
         languages: codes of the translations and of the text, "" if unknown.
         encoding: the text's encoding.
         progress: called with the progress of each stage.
+
+    Returns:
+        A summary in one line.
 
     Raises:
         UserError: no text; text that cannot be read; a folder begun with other arguments.
@@ -117,7 +96,7 @@ def synthesise(
     manifest: dict[str, Any] = {"source": names[0], "target": names[1], "pairs": len(sources)}
     manifest |= {"left out": dropped, **basis}
     files.write_text(folder / MANIFEST, json.dumps(manifest, indent=1) + "\n")
-    return Synthetic(folder, len(sources), dropped, folder / names[0], folder / names[1])
+    return summarise(folder, len(sources), dropped)
 
 
 def weights_hash(run: Path) -> str:

@@ -84,8 +84,14 @@ class RuntimeComparison:
     settings: Agreement
     faults: tuple[str, ...] = ()
 
-    def write(self, folder: Path) -> None:
-        """Write comparison.json."""
+    def write(self, folder: Path, *, place: str, remedy: str | None = None) -> None:
+        """Write comparison.json.
+
+        Raises:
+            UserError: the translations give a reason to refuse the export of the run ``place``.
+        """
+        if self.faults:
+            raise UserError("; ".join(self.faults), place=place, remedy=remedy)
         (folder / NAME).write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
     def __str__(self) -> str:

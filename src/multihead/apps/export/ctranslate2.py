@@ -18,12 +18,12 @@ import torch
 from torch import Tensor, nn
 
 from multihead.apps.export import comparison
+from multihead.apps.export.expressible import different_model, expressible_description
 from multihead.apps.export.folder import refuse_used, write_folder
 from multihead.apps.export.library import import_library
 from multihead.apps.export.script import add_script
 from multihead.batch import PairBatch, Source
 from multihead.engines.parts import keys_of_every_head, stack_layers
-from multihead.errors import UserError
 from multihead.nn.description import (
     AttentionSpec,
     EncoderDecoderSpec,
@@ -33,8 +33,6 @@ from multihead.nn.description import (
     NormSpec,
     PositionsSpec,
     ResidualSpec,
-    UndescribedError,
-    describe,
 )
 from multihead.run import Run
 from multihead.tasks.translation.lines.line_translator import DEFAULT_LIMIT
@@ -105,10 +103,8 @@ def export(
             shutil.copyfile(file, partial / file.name)
         foreign = add_script(run, partial, tokenizers, getattr(model, "limit", None))
         result = comparison.compare(run, foreign, quantization, max_loss)
-        if result.faults:
-            remedy = "Export float32, or allow more with --max-loss." if quantization != "float32" else None
-            raise UserError("; ".join(result.faults), place=place, remedy=remedy)
-        result.write(partial)
+        remedy = "Export float32, or allow more with --max-loss." if quantization != "float32" else None
+        result.write(partial, place=place, remedy=remedy)
         compared.append(result)
 
     write_folder(folder, fill)
@@ -126,14 +122,9 @@ def specification(model: nn.Module, *, place: str = "model") -> Any:
         UserError: CTranslate2 is not installed or cannot express this model.
     """
     specs = import_library("ctranslate2.specs")
-    try:
-        described = describe(model, EncoderDecoderSpec)
-    except UndescribedError as error:
-        fact = f"CTranslate2 cannot express this model: {error}"
-        raise UserError(fact, place=place, remedy="Translate with `multihead translate`.") from None
-    if reasons := not_expressible(described):
-        fact = f"CTranslate2 cannot express this Transformer: {', '.join(reasons)}"
-        raise UserError(fact, place=place, remedy="Translate with `multihead translate`.")
+    described = expressible_description(
+        model, EncoderDecoderSpec, not_expressible, target="CTranslate2", place=place
+    )
     first: EncoderLayerSpec = described.encoder.layers[0]
     spec = specs.TransformerSpec.from_config(
         (len(described.encoder.layers), len(described.decoder.layers)),
@@ -239,11 +230,7 @@ def verify(model: nn.Module, spec: Any, tokenizers: Sequence[Tokenizer], *, plac
         ours = cast(Any, model).score(batch).sum(1).tolist()
     off = max(abs(a - b) for a, b in zip(ours, theirs, strict=True))
     if not off <= TOLERANCE:
-        raise UserError(
-            f"CTranslate2 computes a different model: log-probabilities of sentences differ by {off:.3f}",
-            place=place,
-            remedy="A layer computes something that its description omits; complete it (ARCHITECTURE.md).",
-        )
+        raise different_model("CTranslate2", f"log-probabilities of sentences differ by {off:.3f}", place)
 
 
 def _random_sentences(tokenizer: Tokenizer, length: int, random: torch.Generator) -> list[list[int]]:

@@ -5,7 +5,7 @@ import hashlib
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from string import Template
@@ -19,7 +19,7 @@ from multihead.apps.export.calibration import calibration_lines
 from multihead.apps.export.folder import refuse_used, write_folder
 from multihead.data.images.opening import Form, as_image, fit_image, open_image
 from multihead.errors import UserError
-from multihead.inspect.live import PageBlocks, assemble
+from multihead.inspect.live import assemble
 from multihead.inspect.page import HtmlPage
 from multihead.inspect.page.shell import asset
 from multihead.run import Run
@@ -45,13 +45,10 @@ class LivePage:
     Attributes:
         title: its title.
         blocks: its data.
-        agreement: fraction of validation sentences for which it writes the model's own greedy tokens; None if
-            that was not measured.
     """
 
     title: str
-    blocks: PageBlocks
-    agreement: float | None
+    blocks: exported.PageParts
 
     def page(self) -> HtmlPage:
         """Return the page as one HTML file."""
@@ -78,7 +75,7 @@ class LivePage:
                 **{f"icon-{width}.png": icon(width) for width in ICONS},
             }.items():
                 (partial / name).write_bytes(content)
-            manifest.write(partial, TARGET, {"agreement": self.agreement})
+            manifest.write(partial, TARGET, {"agreement": self.blocks.agreement})
 
         write_folder(folder, fill)
 
@@ -141,8 +138,7 @@ def live_page(
     facts = dict(parts.facts)
     if text is not None:
         facts |= {"image": _png(run, text)} if run.task == "images" else {"text": text}
-    blocks = PageBlocks(parts.engine, parts.weights, parts.vocabularies, facts, parts.scripts)
-    return LivePage(parts.facts["name"], blocks, parts.agreement)
+    return LivePage(parts.facts["name"], replace(parts, facts=facts))
 
 
 def _lines(run: Run, named: Sequence[str]) -> Sequence[str]:

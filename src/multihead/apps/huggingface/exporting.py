@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from safetensors.torch import save_file
+from tokenizers import Tokenizer as Library
+from tokenizers.processors import TemplateProcessing
 from torch import nn
 
 from multihead.apps.export import manifest
@@ -129,23 +131,12 @@ def _generation(run: Run, symbols: Mapping[str, int], limit: int | None) -> dict
 
 def _tokenizer(folder: Path, tokenizer: Tokenizer, *, translates: bool) -> None:
     """Write tokenizer.json; a translator's appends the end symbol, which its source has."""
-    content = json.loads(tokenizer.to_json())
-    end = tokenizer.piece(tokenizer.eos_id)
+    library, end = Library.from_str(tokenizer.to_json()), tokenizer.piece(tokenizer.eos_id)
     if translates:
-        content["post_processor"] = {
-            "type": "TemplateProcessing",
-            "single": [
-                {"Sequence": {"id": "A", "type_id": 0}},
-                {"SpecialToken": {"id": end, "type_id": 0}},
-            ],
-            "pair": [
-                {"Sequence": {"id": "A", "type_id": 0}},
-                {"Sequence": {"id": "B", "type_id": 0}},
-                {"SpecialToken": {"id": end, "type_id": 0}},
-            ],
-            "special_tokens": {end: {"id": end, "ids": [tokenizer.eos_id], "tokens": [end]}},
-        }
-    _json(folder / "tokenizer.json", content)
+        library.post_processor = TemplateProcessing(
+            single=["$A", end], pair=["$A", "$B", end], special_tokens=[(end, tokenizer.eos_id)]
+        )
+    _json(folder / "tokenizer.json", json.loads(library.to_str()))
     names = {
         "pad": tokenizer.pad_id,
         "bos": tokenizer.bos_id,

@@ -65,9 +65,7 @@ def verify(run: Run, model: nn.Module, folder: Path, architecture: str) -> str:
     tokenizer = library.AutoTokenizer.from_pretrained(folder, local_files_only=True)
     foreign_model = Translating(theirs, tokenizer, run, getattr(model, "limit", None))
     result = comparison.compare(run, foreign_model, "float32", sentences=SENTENCES)
-    if result.faults:
-        raise UserError("; ".join(result.faults), place=str(run.folder))
-    result.write(folder)
+    result.write(folder, place=str(run.folder))
     return str(result)
 
 

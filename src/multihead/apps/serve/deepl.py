@@ -7,9 +7,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from multihead.apps.serve.glossaries import Made, as_tsv, entries_of
-from multihead.apps.serve.handling import Handling, while_connected
+from multihead.apps.serve.handling import Handling, key_name, while_connected
 from multihead.apps.serve.refusal import RefusedError
-from multihead.apps.serve.request import checked_texts, language, one_text, refuse_unknown
+from multihead.apps.serve.request import checked_texts, language, one_text
 from multihead.apps.serve.service import Options
 from multihead.text.languages import language as language_named
 
@@ -67,8 +67,7 @@ class DeepL:
     async def translate(self, request: Request) -> Response:
         """Translate texts."""
         handling = self._handling
-        values = (await handling.fields(request)).values
-        refuse_unknown(values, TRANSLATE, "/v2/translate")
+        values = await handling.values(request, TRANSLATE)
         _check_choices(values)
         texts = checked_texts(values.get("text"), "text", handling.limits.chars)
         source, target = language(values, "source_lang"), language(values, "target_lang")
@@ -81,8 +80,7 @@ class DeepL:
         if (id := values.get("glossary_id")) is not None:
             if not isinstance(id, str) or not source:
                 raise RefusedError(400, '"glossary_id" needs "source_lang"')
-            owner = request.state.notes.get("key", "")
-            glossary = handling.glossaries.find(id, owner, direction.source, direction.target)
+            glossary = handling.glossaries.find(id, key_name(request), direction.source, direction.target)
         options = Options(
             format="html" if values.get("tag_handling") == "html" else "text",
             sentences=values.get("split_sentences") not in ("0", 0, False),
@@ -106,8 +104,7 @@ class DeepL:
 
     async def languages(self, request: Request) -> Response:
         """List source or target languages."""
-        values = (await self._handling.fields(request)).values
-        refuse_unknown(values, ("type",), "/v2/languages")
+        values = await self._handling.values(request, ("type",))
         if values.get("type", "source") not in ("source", "target"):
             raise RefusedError(400, '"type" must be "source" or "target"')
         wants_target = values.get("type") == "target"
@@ -121,16 +118,14 @@ class DeepL:
 
     async def usage(self, request: Request) -> Response:
         """Report the characters translated for this key since the server started."""
-        values = (await self._handling.fields(request)).values
-        refuse_unknown(values, (), "/v2/usage")
-        used = self._handling.used.get(request.state.notes.get("key", ""), 0)
+        await self._handling.values(request, ())
+        used = self._handling.used.get(key_name(request), 0)
         return JSONResponse({"character_count": used, "character_limit": UNLIMITED})
 
     async def make_glossary(self, request: Request) -> Response:
         """Make a glossary."""
         handling = self._handling
-        values = (await handling.fields(request, max_bytes=handling.limits.file_bytes)).values
-        refuse_unknown(values, GLOSSARY, "/v2/glossaries")
+        values = await handling.values(request, GLOSSARY, max_bytes=handling.limits.file_bytes)
         name = one_text(values, "name", 1024)
         codes = [language(values, side) for side in ("source_lang", "target_lang")]
         if not all(codes):
@@ -138,15 +133,16 @@ class DeepL:
         direction = self._service.direction(codes[0], codes[1])
         text = one_text(values, "entries", handling.limits.file_bytes)
         pairs = entries_of(text, str(values.get("entries_format", "tsv")))
-        owner = request.state.notes.get("key", "")
-        glossary = handling.glossaries.make(name, direction.source, direction.target, pairs, owner)
+        glossary = handling.glossaries.make(
+            name, direction.source, direction.target, pairs, key_name(request)
+        )
         return JSONResponse(_describe(glossary), 201)
 
     async def glossaries(self, request: Request) -> Response:
         """List the glossaries of this key."""
         self._handling.authorise(request)
-        owner = request.state.notes.get("key", "")
-        descriptions = [_describe(glossary) for glossary in self._handling.glossaries.of_owner(owner)]
+        made = self._handling.glossaries.of_owner(key_name(request))
+        descriptions = [_describe(glossary) for glossary in made]
         return JSONResponse({"glossaries": descriptions})
 
     async def glossary(self, request: Request) -> Response:
@@ -174,8 +170,7 @@ class DeepL:
 
     def _named(self, request: Request) -> Made:
         self._handling.authorise(request)
-        owner = request.state.notes.get("key", "")
-        return self._handling.glossaries.of(request.path_params["id"], owner)
+        return self._handling.glossaries.of(request.path_params["id"], key_name(request))
 
 
 def _check_choices(values: Mapping[str, object]) -> None:

@@ -1,7 +1,6 @@
 """Checks before every request (Host, Origin, rate), and its log record and metrics."""
 
 import ipaddress
-import json
 import logging
 import socket
 import time
@@ -17,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from multihead.apps.serve.access import Rate
 from multihead.apps.serve.logs import Log
 from multihead.apps.serve.metrics import Metrics
-from multihead.apps.serve.refusal import RefusedError
+from multihead.apps.serve.refusal import RefusedError, error_response, refusal
 
 LEFT = 499
 """Status of a request whose client left before it was answered."""
@@ -111,14 +110,14 @@ class Guard:
             try:
                 self._check(scope, address)
             except RefusedError as error:
-                await _refuse(error, forward)
+                await refusal(error)(scope, receive, forward)
                 return
             await self._app(scope, receive, forward)
         except Exception as error:  # a bug: its message may have texts, its place has none
             notes["error"] = _place(error)
             logging.getLogger(__name__).error("internal error: %s", notes["error"])
             if status == LEFT:
-                await _refuse(RefusedError(500, "internal error"), forward)
+                await error_response(500, "internal error")(scope, receive, forward)
         finally:
             seconds = time.perf_counter() - began
             route = self._route(scope["path"])
@@ -150,12 +149,3 @@ def _place(error: Exception) -> str:
     """Return the type of an exception and the line that raised it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}"
-
-
-async def _refuse(error: RefusedError, send: Send) -> None:
-    body = json.dumps({"error": error.fact, "message": error.fact}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if error.retry is not None:
-        headers.append((b"retry-after", str(error.retry).encode()))
-    await send({"type": "http.response.start", "status": error.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

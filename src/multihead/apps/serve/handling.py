@@ -1,7 +1,7 @@
 """Request handling common to all APIs: fields, keys, rates, and whether the client is still connected."""
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Collection, Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,9 +12,10 @@ from multihead.apps.serve.access import ApiKeys, Rate, key_in
 from multihead.apps.serve.corrections import Corrections
 from multihead.apps.serve.fields import Fields, read_fields
 from multihead.apps.serve.glossaries import Glossaries
+from multihead.apps.serve.logs import Log, no_log
 from multihead.apps.serve.metrics import Metrics
 from multihead.apps.serve.refusal import RefusedError
-from multihead.apps.serve.request import TranslationRequest
+from multihead.apps.serve.request import TranslationRequest, language, refuse_unknown
 from multihead.apps.serve.service import Options, ServedDirection, Service
 
 POLL_SECONDS = 0.25
@@ -46,48 +47,71 @@ class RequestLimits:
         return FORM_BYTES * self.chars + 8192
 
 
+@dataclass(frozen=True)
+class Serving:
+    """Options of a server.
+
+    Attributes:
+        limits: limits of each request.
+        keys: keys that may use it; None: everybody may.
+        requests: number of requests a minute for each address.
+        corrections: stores corrections; None: they are refused.
+        glossaries: terms that requests may name.
+        origin: web origin whose pages may use it, "*" for any; None: only its own.
+        names: host names, besides addresses and localhost.
+        log: writes one record for each request.
+        metrics: the server's metrics.
+    """
+
+    limits: RequestLimits = field(default_factory=RequestLimits)
+    keys: ApiKeys | None = None
+    requests: Rate = field(default_factory=lambda: Rate(None, "requests"))
+    corrections: Corrections | None = None
+    glossaries: Glossaries = field(default_factory=Glossaries)
+    origin: str | None = None
+    names: Collection[str] = ()
+    log: Log = no_log
+    metrics: Metrics = field(default_factory=Metrics)
+
+
 class Handling:
     """Reads and checks requests.
 
     Args:
         service: the translators.
-        limits: limits of each request.
-        keys: keys that may use the server; None: everybody may.
-        corrections: stores corrections; None: they are refused.
-        glossaries: terms that requests may name.
-        metrics: counts characters.
+        serving: the server's options.
     """
 
-    def __init__(
-        self,
-        service: Service,
-        *,
-        limits: RequestLimits,
-        keys: ApiKeys | None,
-        corrections: Corrections | None,
-        glossaries: Glossaries,
-        metrics: Metrics,
-    ) -> None:
-        self.service, self.limits, self.keys = service, limits, keys
-        self.corrections, self.glossaries, self.metrics = corrections, glossaries, metrics
+    def __init__(self, service: Service, serving: Serving) -> None:
+        self.service, self.limits, self.keys = service, serving.limits, serving.keys
+        self.corrections, self.glossaries = serving.corrections, serving.glossaries
+        self._metrics = serving.metrics
         self.used: dict[str, int] = {}
         """Characters translated for each key, or for everybody."""
 
-    async def fields(self, request: Request, *, max_bytes: int | None = None, open: bool = False) -> Fields:
+    async def fields(
+        self, request: Request, known: Collection[str], *, max_bytes: int | None = None
+    ) -> Fields:
         """Read the fields of a request and check its key.
 
         Args:
             request: the request.
+            known: names of the route's fields.
             max_bytes: limit of its body; None: the limit for texts.
-            open: whether the route works without a key.
 
         Raises:
-            RefusedError: a malformed request, or no valid key.
+            RefusedError: a malformed request, an unknown field, or no valid key.
         """
         fields = await read_fields(request, self.limits.body_bytes if max_bytes is None else max_bytes)
-        if not open:
-            self.authorise(request, fields.values)
+        self.authorise(request, fields.values)
+        refuse_unknown({**fields.values, **fields.files}, known, request.url.path)
         return fields
+
+    async def values(
+        self, request: Request, known: Collection[str], *, max_bytes: int | None = None
+    ) -> Mapping[str, object]:
+        """Read the fields of a request that takes no files; see :meth:`fields`."""
+        return (await self.fields(request, known, max_bytes=max_bytes)).values
 
     def authorise(self, request: Request, values: Mapping[str, object] = {}) -> None:
         """Check the key of a request, and name its client for the log and the queue."""
@@ -106,18 +130,29 @@ class Handling:
         """Return the options of a translation. Raises ``RefusedError``: no such glossary."""
         if parsed.glossary is None:
             return Options(parsed.alternatives, parsed.format)
-        owner = request.state.notes.get("key", "")
-        glossary = self.glossaries.find(parsed.glossary, owner, direction.source, direction.target)
+        glossary = self.glossaries.find(
+            parsed.glossary, key_name(request), direction.source, direction.target
+        )
         return Options(parsed.alternatives, parsed.format, glossary=glossary)
+
+    def direction(self, values: Mapping[str, object], text: str) -> ServedDirection:
+        """Return the direction that ``source`` and ``target`` of a request name, or its text's."""
+        return self.service.direction(language(values, "source"), language(values, "target"), text)
 
     def spend(self, request: Request, direction: ServedDirection, chars: int) -> None:
         """Count the characters of a request. Raises ``RefusedError`` above the rate."""
         client = request.state.client
         self.limits.rate.spend(client, chars)
-        name = request.state.notes.get("key", "")
+        name = key_name(request)
         self.used[name] = self.used.get(name, 0) + chars
-        self.metrics.characters.labels(direction.source, direction.target).inc(chars)
+        self._metrics.characters.labels(direction.source, direction.target).inc(chars)
         request.state.notes.update(source=direction.source, target=direction.target, characters=chars)
+
+
+def key_name(request: Request) -> str:
+    """Return the name of a request's key; "" without keys."""
+    name: str = request.state.notes.get("key", "")
+    return name
 
 
 def document_path(name: str) -> Path:

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from multihead.apps.serve.handling import Handling, document_path, while_connected
 from multihead.apps.serve.queued import Ticket
 from multihead.apps.serve.refusal import RefusedError
-from multihead.apps.serve.request import language, one_text, parse_request, refuse_unknown
+from multihead.apps.serve.request import TRANSLATE, one_text, parse_request
 from multihead.apps.serve.service import ServedDirection, detect_languages, for_request
 from multihead.data.documents import about_documents
 from multihead.errors import UserError
@@ -67,10 +67,8 @@ class LibreTranslate:
     async def translate(self, request: Request) -> Response:
         """Translate a text or a list of texts."""
         handling = self._handling
-        fields = await handling.fields(request)
-        if fields.files:
-            raise RefusedError(400, "/translate takes no files; /translate_file does")
-        parsed = parse_request(fields.values, max_chars=handling.limits.chars)
+        values = await handling.values(request, TRANSLATE)
+        parsed = parse_request(values, max_chars=handling.limits.chars)
         joined = "\n".join(parsed.texts)
         direction = self._service.direction(parsed.source, parsed.target, joined)
         handling.spend(request, direction, sum(map(len, parsed.texts)))
@@ -91,9 +89,8 @@ class LibreTranslate:
 
     async def detect(self, request: Request) -> Response:
         """Identify the language of a text."""
-        fields = await self._handling.fields(request)
-        refuse_unknown(fields.values, DETECT, "/detect")
-        text = one_text(fields.values, "q", self._handling.limits.chars)
+        values = await self._handling.values(request, DETECT)
+        text = one_text(values, "q", self._handling.limits.chars)
         guesses = await self._service.run(lambda ticket: detect_languages(text), request.state.client)
         languages = [
             {"confidence": round(100 * guess.probability, 1), "language": guess.code}
@@ -119,22 +116,18 @@ class LibreTranslate:
     async def suggest(self, request: Request) -> Response:
         """Keep a correction for the next training."""
         handling = self._handling
-        fields = await handling.fields(request)
-        refuse_unknown(fields.values, SUGGEST, "/suggest")
+        values = await handling.values(request, SUGGEST)
         if handling.corrections is None:
             raise RefusedError(403, "this server keeps no corrections; see --corrections")
-        text, correction = (one_text(fields.values, name, handling.limits.chars) for name in ("q", "s"))
-        direction = self._service.direction(
-            language(fields.values, "source"), language(fields.values, "target"), text
-        )
+        text, correction = (one_text(values, name, handling.limits.chars) for name in ("q", "s"))
+        direction = handling.direction(values, text)
         handling.corrections.add(text, correction, direction.source, direction.target)
         return JSONResponse({"success": True})
 
     async def translate_file(self, request: Request) -> Response:
         """Translate a document; the answer has the address to download it from."""
         handling = self._handling
-        fields = await handling.fields(request, max_bytes=handling.limits.file_bytes)
-        refuse_unknown({**fields.values, **fields.files}, TRANSLATE_FILE, "/translate_file")
+        fields = await handling.fields(request, TRANSLATE_FILE, max_bytes=handling.limits.file_bytes)
         upload = fields.files.get("file")
         if upload is None:
             raise RefusedError(400, '"file" must be an uploaded file')
@@ -143,11 +136,7 @@ class LibreTranslate:
         path = document_path(upload.name)
         if path.suffix not in _endings():
             raise RefusedError(400, f"files ending in {path.suffix or 'nothing'} are not supported")
-        direction = self._service.direction(
-            language(fields.values, "source"),
-            language(fields.values, "target"),
-            upload.content[:2000].decode("utf-8", "replace"),
-        )
+        direction = handling.direction(fields.values, upload.content[:2000].decode("utf-8", "replace"))
         handling.spend(request, direction, len(upload.content))
         translate = self._translate_document
 

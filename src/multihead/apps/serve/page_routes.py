@@ -15,7 +15,7 @@ from starlette.routing import Route
 from multihead.apps.serve.handling import Handling, while_connected
 from multihead.apps.serve.queued import Ticket
 from multihead.apps.serve.refusal import RefusedError
-from multihead.apps.serve.request import TRANSLATE, language, one_text, parse_request, refuse_unknown
+from multihead.apps.serve.request import TRANSLATE, one_text, parse_request, refuse_unknown
 from multihead.apps.serve.service import ServedDirection, TranslatedText, for_request
 from multihead.errors import UserError
 
@@ -85,9 +85,8 @@ class PageRoutes:
     async def sentences(self, request: Request) -> Response:
         """Translate one text; the answer lists its sentences. Fields as in /translate."""
         handling = self._handling
-        fields = await handling.fields(request)
-        refuse_unknown(fields.values, TRANSLATE, "/sentences")
-        parsed = parse_request(fields.values, max_chars=handling.limits.chars)
+        values = await handling.values(request, TRANSLATE)
+        parsed = parse_request(values, max_chars=handling.limits.chars)
         if not parsed.single or parsed.format != "text":
             raise RefusedError(400, '"q" must be one plain text')
         direction = self._service.direction(parsed.source, parsed.target, parsed.texts[0])
@@ -100,10 +99,9 @@ class PageRoutes:
 
     async def attention(self, request: Request) -> Response:
         """Return the words of a sentence and of its translation, and the attention between them."""
-        fields = await self._handling.fields(request)
-        refuse_unknown(fields.values, ATTENTION, "/attention")
-        text, translation = (self._sentence(fields.values, name) for name in ("q", "translation"))
-        direction = self._direction(fields.values, text)
+        values = await self._handling.values(request, ATTENTION)
+        text, translation = (self._sentence(values, name) for name in ("q", "translation"))
+        direction = self._handling.direction(values, text)
 
         def compute(ticket: Ticket) -> Any:
             return _words().words_of(for_request(direction, ticket).translator, text, translation)
@@ -121,11 +119,10 @@ class PageRoutes:
     async def choices(self, request: Request) -> Response:
         """Return translations with the same beginning and different next words."""
         handling = self._handling
-        fields = await handling.fields(request)
-        refuse_unknown(fields.values, CHOICES, "/choices")
-        text = self._sentence(fields.values, "q")
-        prefix = one_text(fields.values, "prefix", MAX_SENTENCE)
-        direction = self._direction(fields.values, text)
+        values = await handling.values(request, CHOICES)
+        text = self._sentence(values, "q")
+        prefix = one_text(values, "prefix", MAX_SENTENCE)
+        direction = handling.direction(values, text)
         handling.spend(request, direction, len(text))
 
         def compute(ticket: Ticket) -> Any:
@@ -143,7 +140,7 @@ class PageRoutes:
         self._handling.authorise(request, values)
         refuse_unknown(values, ("q", "source", "target", "api_key"), "/inspect")
         sentence = self._sentence(values, "q").strip()
-        direction = self._direction(values, sentence)
+        direction = self._handling.direction(values, sentence)
         try:
             html = await while_connected(request, self._inspect(direction.name, sentence))
         except UserError as error:  # caused by the sentence, since the run is already loaded
@@ -166,9 +163,6 @@ class PageRoutes:
             fact = f'"{name}" must be one sentence of at most {MAX_SENTENCE} characters'
             raise RefusedError(400, fact)
         return text
-
-    def _direction(self, values: Mapping[str, object], text: str) -> ServedDirection:
-        return self._service.direction(language(values, "source"), language(values, "target"), text)
 
 
 def _sentences(answer: TranslatedText, direction: ServedDirection) -> dict[str, object]:

@@ -98,44 +98,29 @@ class QueuedTranslator(LineTranslator):
         """Return the model's attention; see ``LineTranslator``."""
         return self._plain().attend_source(sources, targets)
 
-    def translate(
+    def translate_directed(
         self,
         lines: Sequence[str],
-        settings: SearchSettings | None = None,
+        settings: SearchSettings,
         *,
         prefixes: Sequence[str] | None = None,
         progress: OnCount | None = None,
         first_number: int = 0,
-        to: str | None = None,
-        source: str | None = None,
-        tags: Sequence[str] = (),
-        zero_shot: bool = False,
         phrases: Sequence[Sequence[Phrase]] | None = None,
     ) -> list[Translation]:
-        """Queue lines and wait for their translations; arguments as in ``Translator.translate``.
+        """Queue lines and wait for their translations; see ``LineTranslator``.
 
         Raises:
             BusyError: the queue is full.
             DeadlineError: the request's deadline passed or its client left.
         """
-        if to is not None or source is not None or tags or (self.directions and self.asked is None):
-            directed = self.toward(to, source, tags, zero_shot=zero_shot)
-            return directed.translate(
-                lines,
-                settings,
-                prefixes=prefixes,
-                progress=progress,
-                first_number=first_number,
-                phrases=phrases,
-            )
         plain = self._plain()
-        search = settings or self.settings
         forced = None
         if prefixes is not None or phrases is not None:
             none: Sequence[Phrase] = ()
             forced = list(zip(prefixes or [""] * len(lines), phrases or [none] * len(lines), strict=True))
         # In this request's thread, so that no other request waits for it.
-        plain.prepare(search, begun=any(prefixes or ()), phrases=any(phrases or ()))
+        plain.prepare(settings, begun=any(prefixes or ()), phrases=any(phrases or ()))
 
         def translate_batch(
             batch: Sequence[str], settings: SearchSettings, forced: Sequence[Forced] | None
@@ -148,7 +133,7 @@ class QueuedTranslator(LineTranslator):
         work = Work(
             translate_batch,
             lines,
-            search,
+            settings,
             self.ticket.client,
             forced,
             self.ticket.deadline,

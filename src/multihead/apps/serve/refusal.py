@@ -1,4 +1,6 @@
-"""The error that becomes an HTTP error response."""
+"""Refusals of requests, and HTTP error responses."""
+
+from starlette.responses import JSONResponse, Response
 
 
 class RefusedError(Exception):
@@ -13,3 +15,14 @@ class RefusedError(Exception):
     def __init__(self, status: int, fact: str, retry: int | None = None) -> None:
         super().__init__(fact)
         self.status, self.fact, self.retry = status, fact, retry
+
+
+def error_response(status: int, fact: str, headers: dict[str, str] | None = None) -> Response:
+    """Return an error as LibreTranslate's clients read it ("error") and as DeepL's do ("message")."""
+    return JSONResponse({"error": fact, "message": fact}, status, headers)
+
+
+def refusal(error: RefusedError) -> Response:
+    """Return the response to a refused request."""
+    headers = {} if error.retry is None else {"Retry-After": str(error.retry)}
+    return error_response(error.status, error.fact, headers)

@@ -47,9 +47,8 @@ def parse_request(values: Mapping[str, object], *, max_chars: int) -> Translatio
     """Check the fields of ``/translate``.
 
     Raises:
-        RefusedError: a field is unknown, malformed or too large.
+        RefusedError: a field is malformed or too large.
     """
-    refuse_unknown(values, TRANSLATE, "/translate")
     q = values.get("q")
     texts = checked_texts(q, "q", max_chars)
     format = values.get("format", "text")

@@ -6,13 +6,11 @@ length, u64; the names; the shapes, i32; u64 number of zeros that follow, so tha
 """
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
-from multihead.errors import UserError
 
 Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.int8]
@@ -38,11 +36,6 @@ class Quantized:
         """Quantise so that the largest absolute value becomes ``limit``."""
         multiplier = np.float32(limit) / max(np.float32(np.abs(weight).max(initial=0)), np.float32(1e-9))
         return cls(np.clip(np.rint(weight * multiplier), -limit, limit).astype(np.int8), float(multiplier))
-
-    @property
-    def restore(self) -> Floats:
-        """The matrix that the int8 values stand for."""
-        return self.values.astype(np.float32) / np.float32(self.multiplier)
 
 
 Item = Floats | Quantized
@@ -73,57 +66,3 @@ def _block(name: str, item: Item) -> tuple[int, tuple[int, ...], bytes]:
         stored = item.values if name == UNTURNED else item.values.T
         return INTGEMM8, item.values.shape, stored.tobytes() + struct.pack("<f", item.multiplier)
     return FLOAT32, item.shape, item.astype("<f4").tobytes()
-
-
-def read(content: bytes, *, place: str = "model") -> tuple[dict[str, Item], str]:
-    """Return the parameters and the settings of a model file.
-
-    Raises:
-        UserError: the file is cut short, or is not one that :func:`write` makes.
-    """
-    try:
-        items = dict(_items(content))
-        settings = items.pop(SETTINGS)
-        assert isinstance(settings, bytes)
-        parameters = {name: item for name, item in items.items() if not isinstance(item, bytes)}
-        return parameters, settings.rstrip(b"\0").decode()
-    except (ValueError, KeyError, AssertionError, struct.error, UnicodeDecodeError):
-        remedy = "Export the run again."
-        raise UserError("not a whole model in Marian's format", place=place, remedy=remedy) from None
-
-
-def _items(content: bytes) -> Iterator[tuple[str, Item | bytes]]:
-    version, count = struct.unpack_from("<QQ", content)
-    if version != 1 or count > len(content):
-        raise ValueError("another version")
-    heads = [struct.unpack_from("<4Q", content, 16 + 32 * i) for i in range(count)]
-    place = 16 + 32 * count
-    names = []
-    for length, *_ in heads:
-        names.append(content[place : place + length - 1].decode())
-        place += length
-    shapes: list[Sequence[int]] = []
-    for _, _, rank, _ in heads:
-        shapes.append(struct.unpack_from(f"<{rank}i", content, place))
-        place += 4 * rank
-    (zeros,) = struct.unpack_from("<Q", content, place)
-    place += 8 + zeros
-    for name, shape, (_, kind, _, length) in zip(names, shapes, heads, strict=True):
-        block = content[place : place + length]
-        if len(block) < length:
-            raise ValueError("cut short")
-        yield name, _item(name, kind, shape, block)
-        place += length
-
-
-def _item(name: str, kind: int, shape: Sequence[int], block: bytes) -> Item | bytes:
-    size = int(np.prod(shape))
-    if kind == FLOAT32:
-        return np.frombuffer(block, "<f4", size).reshape(shape).astype(np.float32)
-    if kind == INTGEMM8:
-        values = np.frombuffer(block, np.int8, size)
-        turned = values.reshape(shape) if name == UNTURNED else values.reshape(shape[::-1]).T
-        return Quantized(turned, struct.unpack_from("<f", block, size)[0])
-    if kind == INT8:
-        return block[:size]
-    raise ValueError("another type")

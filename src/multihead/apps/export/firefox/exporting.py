@@ -1,26 +1,25 @@
 """The export of a run to Firefox's engine: refusals, calibration, verification, files."""
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, cast
 
 import torch
 from torch import nn
 
 from multihead.apps.export import manifest
+from multihead.apps.export.expressible import different_model, expressible_description
 from multihead.apps.export.firefox import binary
 from multihead.apps.export.firefox.expressible import not_expressible
 from multihead.apps.export.firefox.parameters import FirefoxVocabulary, parameters, settings
 from multihead.apps.export.firefox.quantisation import activations, quantise
 from multihead.apps.export.firefox.reference import EOS, FirefoxReference, longest_output
 from multihead.apps.export.folder import refuse_used, write_folder
-from multihead.batch import Source
+from multihead.apps.export.greedy_tokens import greedy_tokens
 from multihead.errors import UserError
-from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
+from multihead.nn.description import EncoderDecoderSpec
 from multihead.run import Run
-from multihead.search.constraints import Banned
-from multihead.search.greedy import greedy
 from multihead.search.request import LengthLimits
 from multihead.text.sentencepiece import to_sentencepiece
 from multihead.text.tokenizer import Tokenizer
@@ -36,21 +35,7 @@ LONGEST = 100
 """Maximum length of a calibration sentence, in tokens."""
 TOLERANCE = 1e-3
 """Tolerance of logits relative to their range; rounding in float32 causes about 1e-6."""
-MARIAN = """\
-beam-size: 1
-normalize: 1.0
-word-penalty: 0
-max-length-break: 128
-max-length-factor: 2.0
-mini-batch-words: 1024
-workspace: 128
-skip-cost: true
-cpu-threads: 0
-quiet: true
-quiet-translation: true
-gemm-precision: int8shiftAlphaAll
-alignment: soft
-"""
+CONFIG = Path(__file__).with_name(DECODER)
 """Settings of Marian's decoder, as Firefox passes them."""
 
 
@@ -93,12 +78,15 @@ def export(run: Run, folder: Path, lines: Sequence[str]) -> VerificationReport:
     refuse_used(folder)
     model, place = run.load_model().eval(), str(run.folder)
     source, target = run.tokenizers()
-    described, faults = _describe(model, place)
-    faults += _vocabulary_faults(run, source, target)
-    if faults:
-        fact = f"Firefox's engine cannot express this model: {'; '.join(faults)}"
-        remedy = "Train a student for it: `multihead distill RUN -o student`."
-        raise UserError(fact, place=place, remedy=remedy)
+    described = expressible_description(
+        model,
+        EncoderDecoderSpec,
+        not_expressible,
+        target="Firefox's engine",
+        place=place,
+        remedy="Train a student for it: `multihead distill RUN -o student`.",
+        faults=_vocabulary_faults(run, source, target),
+    )
     vocabulary = FirefoxVocabulary.of(target)
     spm = to_sentencepiece(target, vocabulary.order, vocabulary.characters)
     floats = parameters(described, vocabulary)
@@ -111,8 +99,13 @@ def export(run: Run, folder: Path, lines: Sequence[str]) -> VerificationReport:
 
     difference = _difference(model, reference, sentences[:8], target, vocabulary, place)
     plain = [reference.greedy(*inputs) for inputs in zip(exported, longest, strict=True)]
+    bans = [target.pad_id, target.bos_id, target.unk_id]
     expected = [
-        [places.get(token, EOS) for token in written] for written in _own(model, target, sentences, longest)
+        [
+            places.get(token, EOS)
+            for token in greedy_tokens(model, target, ids, LengthLimits(max_length=most), bans)
+        ]
+        for ids, most in zip(sentences, longest, strict=True)
     ]
     int8 = quantise(floats, activations(reference, exported, longest))
     rounded = FirefoxReference(int8.items, layers, reference.heads)
@@ -132,20 +125,11 @@ def export(run: Run, folder: Path, lines: Sequence[str]) -> VerificationReport:
         (partial / INT8).write_bytes(binary.write(int8.items, yml))
         (partial / VOCABULARY).write_bytes(spm)
         (partial / SETTINGS).write_text(yml, encoding="utf-8", newline="\n")
-        (partial / DECODER).write_text(MARIAN, encoding="utf-8", newline="\n")
+        shutil.copyfile(CONFIG, partial / DECODER)
         manifest.write(partial, TARGET, {"verified": asdict(report)})
 
     write_folder(folder, fill)
     return report
-
-
-def _describe(model: nn.Module, place: str) -> tuple[EncoderDecoderSpec, list[str]]:
-    try:
-        described = describe(model, EncoderDecoderSpec)
-    except UndescribedError as error:
-        fact = f"Firefox's engine cannot express this model: {error}"
-        raise UserError(fact, place=place, remedy="Translate with `multihead translate`.") from None
-    return described, not_expressible(described)
 
 
 def _vocabulary_faults(run: Run, source: Tokenizer, target: Tokenizer) -> list[str]:
@@ -202,30 +186,8 @@ def _difference(
             spread = float(row.amax() - row.amin()) or 1.0
             worst = max(worst, float((row - torch.from_numpy(logits)).abs().amax()) / spread)
     if not worst <= TOLERANCE:
-        fact = f"Firefox's engine computes a different model: logits differ by {worst:.1e} of their range"
-        remedy = "A layer computes something that its description omits; complete it (ARCHITECTURE.md)."
-        raise UserError(fact, place=place, remedy=remedy)
+        raise different_model("Firefox's engine", f"logits differ by {worst:.1e} of their range", place)
     return worst
-
-
-def _own(
-    model: nn.Module, tokenizer: Tokenizer, sentences: Sequence[Sequence[int]], longest: Sequence[int]
-) -> list[Sequence[int]]:
-    """Tokens of the model's own greedy search, with the engine's bans and limits."""
-    outputs: list[Sequence[int]] = []
-    bans = Banned([tokenizer.pad_id, tokenizer.bos_id, tokenizer.unk_id])
-    for ids, most in zip(sentences, longest, strict=True):
-        source = Source(torch.tensor([[*ids, tokenizer.eos_id]]), torch.tensor([len(ids) + 1]))
-        ((best,),) = greedy(
-            cast(Any, model),
-            source,
-            [[tokenizer.bos_id]],
-            eos_id=tokenizer.eos_id,
-            limits=LengthLimits(max_length=most),
-            constraints=[bans],
-        )
-        outputs.append(best.tokens)
-    return outputs
 
 
 def _agreement(ours: Sequence[Sequence[int]], theirs: Sequence[Sequence[int]]) -> float:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from string import Template
 
 import numpy as np
 from torch import Tensor
@@ -23,8 +25,8 @@ VOCABULARY_MULTIPLE = 8
 """The output layer's int8 product needs a multiple of this many columns."""
 NEVER = -1e9
 """Output bias of ids that are never written."""
-VERSION = "v1.12.0"
-"""Marian's version of this format."""
+SETTINGS = Path(__file__).with_name("model.yml")
+"""Settings of Marian 1.12.0."""
 
 
 @dataclass(frozen=True)
@@ -134,58 +136,11 @@ def _array(tensor: Tensor) -> Floats:
 def settings(described: EncoderDecoderSpec, vocabulary: int) -> str:
     """The settings as Marian's ``model.yml``."""
     first = described.encoder.layers[0]
-    values = {
-        "bert-train-type-embeddings": "true",
-        "bert-type-vocab-size": "2",
-        "dec-cell": "ssru",
-        "dec-cell-base-depth": "2",
-        "dec-cell-high-depth": "1",
-        "dec-depth": str(len(described.decoder.layers)),
-        "dim-emb": str(described.target.weight.shape[1]),
-        "dim-rnn": "1024",
-        "dim-vocabs": f"\n  - {vocabulary}\n  - {vocabulary}",
-        "enc-cell": "gru",
-        "enc-cell-depth": "1",
-        "enc-depth": str(len(described.encoder.layers)),
-        "enc-type": "bidirectional",
-        "factors-combine": "sum",
-        "factors-dim-emb": "0",
-        "input-types": "\n  []",
-        "lemma-dependency": '""',
-        "lemma-dim-emb": "0",
-        "right-left": "false",
-        "skip": "false",
-        "tied-embeddings": "false",
-        "tied-embeddings-all": "true",
-        "tied-embeddings-src": "false",
-        "transformer-aan-activation": "swish",
-        "transformer-aan-depth": "2",
-        "transformer-aan-nogate": "false",
-        "transformer-decoder-autoreg": "rnn",
-        "transformer-decoder-dim-ffn": "0",
-        "transformer-decoder-ffn-depth": "0",
-        "transformer-depth-scaling": "false",
-        "transformer-dim-aan": "2048",
-        "transformer-dim-ffn": str(len(first.feed_forward.w_1.weight)),
-        "transformer-ffn-activation": "relu",
-        "transformer-ffn-depth": "2",
-        "transformer-guided-alignment-layer": "last",
-        "transformer-heads": str(first.self_attention.heads),
-        "transformer-no-affine": "false",
-        "transformer-no-bias": "false",
-        "transformer-no-projection": "false",
-        "transformer-pool": "false",
-        "transformer-postprocess": "dan",
-        "transformer-postprocess-emb": "d",
-        "transformer-postprocess-top": '""',
-        "transformer-preprocess": '""',
-        "transformer-rnn-projection": "false",
-        "transformer-tied-layers": "\n  []",
-        "transformer-train-position-embeddings": "false",
-        "type": "transformer",
-        "ulr": "false",
-        "ulr-dim-emb": "0",
-        "ulr-trainable-transformation": "false",
-        "version": VERSION,
-    }
-    return "".join(f"{name}: {value}\n" for name, value in values.items()).replace(": \n", ":\n")
+    return Template(SETTINGS.read_text(encoding="utf-8")).substitute(
+        vocabulary=vocabulary,
+        d_model=described.target.weight.shape[1],
+        d_ff=len(first.feed_forward.w_1.weight),
+        heads=first.self_attention.heads,
+        encoder_layers=len(described.encoder.layers),
+        decoder_layers=len(described.decoder.layers),
+    )

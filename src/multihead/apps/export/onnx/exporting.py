@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from multihead.apps.export import comparison, manifest
+from multihead.apps.export.expressible import different_model, expressible_description
 from multihead.apps.export.folder import refuse_used, write_folder
 from multihead.apps.export.library import import_library
 from multihead.apps.export.onnx import graphs
@@ -21,7 +22,7 @@ from multihead.apps.export.script import install_script, search_settings
 from multihead.batch import Source
 from multihead.engines.native.tensors import in_arrays
 from multihead.errors import UserError
-from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
+from multihead.nn.description import EncoderDecoderSpec
 from multihead.run import Run
 from multihead.tasks.translation.lines.line_translator import DEFAULT_LIMIT
 
@@ -70,9 +71,7 @@ def export(run: Run, folder: Path) -> comparison.RuntimeComparison:
             shutil.copyfile(file, partial / file.name)
         foreign = _script(run, described, partial, longest)
         result = comparison.compare(run, foreign, "float32", sentences=SENTENCES)
-        if result.faults:
-            raise UserError("; ".join(result.faults), place=place)
-        result.write(partial)
+        result.write(partial, place=place)
         manifest.write(partial, "onnx", {"opset": graphs.OPSET, "sentences": result.sentences})
         compared.append(result)
 
@@ -86,17 +85,11 @@ def described_in_arrays(model: nn.Module, place: str) -> EncoderDecoderSpec:
     Raises:
         UserError: ONNX cannot express it; the message has every reason.
     """
-    remedy = "Translate with `multihead translate`."
-    try:
-        described = describe(model, EncoderDecoderSpec)
-    except UndescribedError as error:
-        raise UserError(
-            f"the export to ONNX cannot express this model: {error}", place=place, remedy=remedy
-        ) from None
-    if reasons := graphs.not_expressible(described):
-        fact = f"the export to ONNX cannot express this Transformer: {', '.join(reasons)}"
-        raise UserError(fact, place=place, remedy=remedy)
-    return in_arrays(described)
+    return in_arrays(
+        expressible_description(
+            model, EncoderDecoderSpec, graphs.not_expressible, target="the export to ONNX", place=place
+        )
+    )
 
 
 def verify(model: nn.Module, described: EncoderDecoderSpec, folder: Path, *, place: str = "model") -> None:
@@ -133,11 +126,7 @@ def verify(model: nn.Module, described: EncoderDecoderSpec, folder: Path, *, pla
             token_R = (token_R * 3 + step + 1) % vocabulary
             past = dict(zip(past, caches, strict=True))
     if not worst <= TOLERANCE:
-        raise UserError(
-            f"ONNX Runtime computes a different model: log-probabilities differ by {worst:.2g}",
-            place=place,
-            remedy="A layer computes something that its description omits; complete it (ARCHITECTURE.md).",
-        )
+        raise different_model("ONNX Runtime", f"log-probabilities differ by {worst:.2g}", place)
 
 
 def _script(run: Run, described: EncoderDecoderSpec, folder: Path, longest: int) -> comparison.Foreign:

@@ -4,21 +4,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import eq
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import torch
 
+from multihead.apps.export.expressible import different_model, expressible_description
+from multihead.apps.export.greedy_tokens import greedy_tokens
 from multihead.apps.export.page import expressible, vocabulary, weights
 from multihead.apps.export.page.reference import PageReference, has_native_kernels
-from multihead.batch import Source
 from multihead.engines.proof import disagreement
 from multihead.engines.transformer import LaidOutTransformer
-from multihead.errors import UserError
-from multihead.nn.description import EncoderDecoderSpec, UndescribedError, describe
+from multihead.inspect.live import PageBlocks
+from multihead.nn.description import EncoderDecoderSpec
 from multihead.run import Run
 from multihead.search.consistency import example, inconsistency, warn
-from multihead.search.constraints import Banned
-from multihead.search.greedy import greedy
 from multihead.search.request import LengthLimits
 from multihead.tasks.translation.lines.directions import Directions
 from multihead.tasks.translation.lines.line_translator import DEFAULT_LIMIT
@@ -50,24 +49,14 @@ CARRIED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class PageParts:
+class PageParts(PageBlocks):
     """The parts that a page is assembled from.
 
     Attributes:
-        engine: WebAssembly.
-        weights: the model.
-        vocabularies: source and target, for ``tokenizer.js``.
-        facts: the run's name, sizes and settings, and sentences that the page checks itself with.
-        scripts: files of the worker's script.
         agreement: fraction of validation sentences for which the page writes the model's own greedy tokens;
             None if it was not measured.
     """
 
-    engine: bytes
-    weights: bytes
-    vocabularies: dict[str, Any]
-    facts: dict[str, Any]
-    scripts: tuple[Path, ...]
     agreement: float | None
 
 
@@ -119,7 +108,8 @@ def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | No
     if has_native_kernels() and sources:
         reference = PageReference(described, dtype, (target.bos_id, target.eos_id, target.pad_id))
         written = reference.translate(sources, limits)
-        expected = _own(model, target, sources, limits)
+        banned = [target.pad_id, target.bos_id]
+        expected = [greedy_tokens(model, target, ids, limits, banned) for ids in sources]
         agreement = sum(map(eq, written, expected)) / len(expected)
         checks = [
             {"source": sources[number], "target": written[number]}
@@ -176,21 +166,12 @@ def verified_description(
         disagreement: returns the difference between the model and its description, if any.
         remedy: remedy for an inexpressible model.
     """
-    described: S | None = None
-    try:
-        described = describe(model, kind)
-        reasons = not_expressible(described)
-    except UndescribedError as error:
-        reasons = [str(error)]
-    reasons += faults
-    if reasons or described is None:
-        fact = f"a page cannot express this model: {'; '.join(reasons)}"
-        raise UserError(fact, place=str(run.folder), remedy=remedy)
-    refuted = disagreement(described)
-    if refuted is not None:
-        fact = f"the page would compute a different model: {refuted}"
-        remedy = "Complete the layer's description (ARCHITECTURE.md)."
-        raise UserError(fact, place=str(run.folder), remedy=remedy)
+    place = str(run.folder)
+    described = expressible_description(
+        model, kind, not_expressible, target="a page", place=place, remedy=remedy, faults=faults
+    )
+    if difference := disagreement(described):
+        raise different_model("the page", difference, place)
     return described
 
 
@@ -214,23 +195,3 @@ def _examples(usable: Sequence[int], sentences: Sequence[Sequence[int]], most: i
     """Return the places of a few sentences of middle length."""
     ranked = sorted(usable, key=lambda number: abs(len(sentences[number]) - 12))
     return sorted(ranked[:most])
-
-
-@torch.inference_mode()
-def _own(
-    model: torch.nn.Module, target: Tokenizer, sentences: Sequence[Sequence[int]], limits: LengthLimits
-) -> list[tuple[int, ...]]:
-    """Tokens of the model's own greedy search."""
-    outputs = []
-    for ids in sentences:
-        source = Source(torch.tensor([[*ids, target.eos_id]]), torch.tensor([len(ids) + 1]))
-        ((best,),) = greedy(
-            cast(Any, model),
-            source,
-            [[target.bos_id]],
-            eos_id=target.eos_id,
-            limits=limits,
-            constraints=[Banned([target.pad_id, target.bos_id])],
-        )
-        outputs.append(best.tokens)
-    return outputs

@@ -198,19 +198,28 @@ class LineTranslator(ABC):
         if named and directed.asked is not None and directed.asked.zero_shot:
             fact = f"the model was never trained to translate from {directed.asked.source}"
             warnings.warn(f"zero-shot: {fact} to {directed.asked.target}", stacklevel=2)
-        if directed is not self:
-            return LineTranslator.translate(
-                directed,
-                lines,
-                settings,
-                prefixes=prefixes,
-                progress=progress,
-                first_number=first_number,
-                phrases=phrases,
-            )
         if isinstance(lines, str):
             raise UserError("a string, not a list of lines", remedy='Pass a list: translate(["..."]).')
-        lines, settings = list(lines), settings or self.settings
+        return directed.translate_directed(
+            list(lines),
+            settings or self.settings,
+            prefixes=prefixes,
+            progress=progress,
+            first_number=first_number,
+            phrases=phrases,
+        )
+
+    def translate_directed(
+        self,
+        lines: Sequence[str],
+        settings: SearchSettings,
+        *,
+        prefixes: Sequence[str] | None = None,
+        progress: OnCount | None = None,
+        first_number: int = 0,
+        phrases: Sequence[Sequence[Phrase]] | None = None,
+    ) -> list[Translation]:
+        """Translate lines in this translator's direction; see ``translate``."""
         for index, line in enumerate(lines):
             if not isinstance(line, str):
                 raise UserError(f"{line!r} is not a string", place=f"lines[{index}]")
