@@ -1,8 +1,17 @@
 """Placeholders that a corpus keeps, or does not."""
 
+from typing import Any
+
 import pytest
 
-from multihead.text.changed_kinds import LETTERLESS, changed_kinds, kept_identifiers, lost_digits, not_kept
+from multihead.text.changed_kinds import (
+    LETTERLESS,
+    changed_kinds,
+    kept_identifiers,
+    lost_digits,
+    not_kept,
+    translated_words,
+)
 from multihead.text.placeholder_patterns import CARRIED, find
 
 KEPT = [(f"es kostet {n},5 Euro", f"it costs {n},5 euros") for n in range(13)]
@@ -73,36 +82,50 @@ def test_numbers_whose_digits_are_lost_are_named(target: str, lost: list[str]) -
 
 
 TOOLS = [(f"install lib{n}x here", f"lib{n}x hier") for n in range(100)]
-WORDS = [(f"my-{'ab'[n % 2] * n} thing", "etwas anderes") for n in range(1, 101)]
+PACKAGES = [(f"the {'k' * n}zx-dev", f"das {'k' * n}zx-dev") for n in range(100)]
+COMPOUNDS = [(f"a {'b' * (2 + n)}-file", "eine Datei") for n in range(100)] + [("a file", "eine Datei")] * 3
 FILMS = [("a DVD film", "ein Film")] * 3 + [("the DVD", "die DVD")] * 2
 
 
 @pytest.mark.parametrize(
-    ("pairs", "kept", "changed"),
+    ("pairs", "kept"),
     [
-        ([], (), ()),
-        (TOOLS, ("digits",), ()),
-        (TOOLS[1:], (), ()),  # too few to tell
-        (TOOLS + WORDS, ("digits",), ()),
-        ([(source, "nichts") for source, _ in TOOLS], (), ()),
-        (TOOLS[:80] * 2 + FILMS, ("digits",), ("word DVD",)),
-        (TOOLS + FILMS[1:], ("digits",), ()),  # half of them
-        (TOOLS + [("gtk3", "gtk")] * 3, ("digits",), ("word gtk3",)),
+        ([], []),
+        (TOOLS, ["digits"]),
+        (TOOLS[1:], []),  # too few to tell
+        ([(source, "nichts") for source, _ in TOOLS], []),
+        (TOOLS + [(f"x{n}y", "nichts") for n in range(42)], ["digits"]),
+        (TOOLS + [(f"x{n}y", "nichts") for n in range(43)], []),
+        (PACKAGES, ["hyphens"]),
+        (PACKAGES + COMPOUNDS, ["hyphens"]),  # a file is translated, and so is whatever has it as a part
+        (COMPOUNDS[:100], []),
     ],
 )
-def test_a_corpus_decides_which_identifiers_are_kept(
-    pairs: list[tuple[str, str]], kept: tuple[str, ...], changed: tuple[str, ...]
-) -> None:
-    assert kept_identifiers(pairs) == (kept, changed)
+def test_a_corpus_decides_which_identifiers_are_kept(pairs: list[tuple[str, str]], kept: list[str]) -> None:
+    assert kept_identifiers(pairs, translated_words(pairs)) == kept
+
+
+def test_words_that_most_targets_lack_are_translated() -> None:
+    assert translated_words(FILMS) == ["DVD", "film", "the"]
+    assert translated_words(FILMS[1:]) == ["film", "the"]  # half of the DVDs are kept
+    assert translated_words(FILMS[2:4]) == []  # once each, but for the kept DVD
+    assert sorted(translated_words([("gtk3 and Gtk", "Gtk")] * 3)) == ["and", "gtk3"]
 
 
 def test_a_run_that_never_learned_identifiers_carries_none() -> None:
     text = "gtk3, TCP/IP, --help, foo_bar, libX, apt-get, ASCII, 3.5"
     assert [span.text for span in find(text, CARRIED, not_kept({}))] == ["3.5"]
-    assert [span.text for span in find(text, CARRIED, not_kept({"identifiers": ["digits", "capitals"]}))] == [
-        "gtk3",
-        "ASCII",
-        "3.5",
-    ]
-    facts = {"identifiers": ["digits"], "changed": ["number", "word gtk3"]}
-    assert find(text + " gtk4", CARRIED, not_kept(facts))[0].text == "gtk4"
+
+
+@pytest.mark.parametrize(
+    ("data", "carried"),
+    [
+        ({"identifiers": ["digits", "capitals"]}, ["gtk3", "12-bit", "ASCII", "3.5"]),
+        ({"identifiers": ["digits"], "changed": ["number"]}, ["gtk3", "12-bit"]),
+        ({"identifiers": ["digits"], "translated": "bit gtk3"}, ["3.5"]),
+        ({"identifiers": ["hyphens", "joined names"], "translated": "get"}, ["Wi-Fi", "3.5"]),
+    ],
+)
+def test_what_the_corpus_translates_stays(data: dict[str, Any], carried: list[str]) -> None:
+    text = "gtk3, 12-bit, apt-get, Get-It, Wi-Fi, ASCII, 3.5"
+    assert [span.text for span in find(text, CARRIED, not_kept(data))] == carried

@@ -30,10 +30,11 @@ DIGITS = "digits of "
 KEPT_DIGITS = 0.98
 """Share of a changed shape's numbers that must keep their digits for lost digits to be reported."""
 _LETTER = regex.compile(r"\p{L}")
-RARE, KEPT_IDENTIFIERS = 2, 0.75
+RARE, KEPT_IDENTIFIERS = 2, 0.7
 """Most occurrences of rare identifiers, and the share from which on those of one form are kept."""
-KEPT_WORD, MOST_WORDS = 0.5, 2_000
-"""The share below which a frequent identifier is not kept, and the most of them that are named."""
+LEAST_WORD, KEPT_WORD, MOST_WORDS = 2, 0.5, 10_000
+"""Occurrences of a word to judge it by, the share below which it is translated, the most words named."""
+_WORD = regex.compile(r"(?<![\w/-])[^\W\d_]{2,40}+(?![\w/-])")
 _KINDS = DEFAULT - {"tag"}
 _NUMBERS: frozenset[Kind] = frozenset(("number",))
 _IDENTIFIERS: frozenset[Kind] = frozenset(("identifier",))
@@ -75,49 +76,59 @@ def changed_kinds(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(sorted(whole | digits if "number" in whole else whole | shapes | digits))
 
 
-def kept_identifiers(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the forms of identifiers that targets keep, and the shapes of those that they change.
+def translated_words(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the source words and identifiers that most targets lack, the most frequent ones first."""
+    all_of: Counter[str] = Counter()
+    unchanged: Counter[str] = Counter()
+    for source, target in pairs:
+        words = _words(source)
+        all_of.update(words)
+        unchanged.update(words & _words(target))
+    frequent = ((word, count) for word, count in all_of.most_common() if count >= LEAST_WORD)
+    return [word for word, count in frequent if unchanged[word] < KEPT_WORD * count][:MOST_WORDS]
 
-    Whether a form is kept is judged by its rare identifiers: what holds for them holds for those that
-    training never saw. Of a kept form, frequent identifiers that most targets change are returned too.
 
-    Returns:
-        Keys of ``IDENTIFIERS``, and the identifiers with the prefix ``WORD``.
+def _words(text: str) -> set[str]:
+    return {*_WORD.findall(text), *(span.text for span in find(text, _IDENTIFIERS))}
+
+
+def kept_identifiers(pairs: Iterable[tuple[str, str]], translated: Iterable[str]) -> list[str]:
+    """Return the forms of identifiers that targets keep.
+
+    A form is judged by its rare identifiers: what holds for them holds for those that training never saw.
+
+    Args:
+        pairs: pairs of the training.
+        translated: words whose identifiers are not kept, of ``translated_words``.
     """
+    without = {WORD + word for word in translated}
     forms: dict[str, str] = {}
     all_of: Counter[str] = Counter()
     unchanged: Counter[str] = Counter()
     for source, target in pairs:
-        spans = find(source, _IDENTIFIERS)
-        there = Counter(span.text for span in find(target, _IDENTIFIERS)) if spans else Counter()
-        for span in spans:
-            forms[span.text] = span.shape
+        for span in find(source, _IDENTIFIERS, without):
+            forms[span.text] = span.shape.removeprefix("identifier ")
             all_of[span.text] += 1
-            unchanged[span.text] += there[span.text] > 0
-            there[span.text] -= 1
+            unchanged[span.text] += span.text in target
     counts: Counter[str] = Counter()
     kept: Counter[str] = Counter()
     for text, count in all_of.items():
         if count <= RARE:
-            counts[forms[text]] += count
-            kept[forms[text]] += unchanged[text]
-    changed = [
-        text for text, count in all_of.most_common() if count > RARE and unchanged[text] < KEPT_WORD * count
-    ]
-    return (
-        tuple(
-            form
-            for form, shape in ((form, f"identifier {form}") for form in IDENTIFIERS)
-            if counts[shape] >= LEAST_SHAPE and kept[shape] >= KEPT_IDENTIFIERS * counts[shape]
-        ),
-        tuple(sorted(WORD + text for text in changed[:MOST_WORDS])),
-    )
+            counts[forms[text]] += 1
+            kept[forms[text]] += unchanged[text] == count
+    often = (form for form in IDENTIFIERS if counts[form] >= LEAST_SHAPE)
+    return [form for form in often if kept[form] >= KEPT_IDENTIFIERS * counts[form]]
 
 
 def not_kept(data: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the kinds, shapes and words that stay in the text, of the facts about a run's data."""
-    kept = data.get("identifiers", [])
-    return (*data.get("changed", []), *(f"identifier {form}" for form in IDENTIFIERS if form not in kept))
+    forms = [form for form in IDENTIFIERS if form not in data.get("identifiers", [])]
+    words = data.get("translated", "").split()
+    return (
+        *data.get("changed", []),
+        *(f"identifier {form}" for form in forms),
+        *(WORD + word for word in words),
+    )
 
 
 def lost_digits(numbers: Iterable[PlaceholderSpan], target: str) -> list[str]:

@@ -23,13 +23,15 @@ CARRIED: frozenset[Kind] = frozenset(KINDS) - {"tag", "integer"}
 IDENTIFIERS: Mapping[str, "regex.Pattern[str]"] = {
     "options": regex.compile("^-"),
     "digits": regex.compile(r"\d"),
-    "slashes": regex.compile("/"),
-    "signs": regex.compile(r"[_.:@~+]"),
     "inner capitals": regex.compile("[a-z][A-Z]"),
+    "signs": regex.compile(r"[_.:@~+]"),
+    "joined names": regex.compile("^[A-Z][A-Za-z]*+(?:[/-][A-Z][A-Za-z]*+)++$"),
+    "slashes": regex.compile("/"),
     "hyphens": regex.compile("-"),
     "capitals": regex.compile(""),
 }
-"""Forms of identifiers: --help, gtk3, TCP/IP, foo_bar, libX, apt-get, ASCII; the first that fits counts."""
+"""Forms of identifiers: --help, gtk3, libX, foo_bar, TCP/IP, tar/cpio, apt-get, ASCII; the first that fits
+counts."""
 
 
 class PlaceholderSpan(NamedTuple):
@@ -51,7 +53,8 @@ class PlaceholderSpan(NamedTuple):
 
 
 WORD = "word "
-"""Prefix of a single identifier among kinds and shapes."""
+"""Prefix of a translated word among kinds and shapes."""
+_JOINT = regex.compile("[/-]")
 _RUN = regex.compile(r"\d+")
 _LATIN = r"A-Za-zÀ-ɏ"
 _NO_WORD = rf"(?![{_LATIN}\d_])"
@@ -133,7 +136,7 @@ def find(
     Args:
         text: plain text.
         kinds: the kinds to return.
-        without: kinds, shapes (``PlaceholderSpan.shape``) and ``WORD`` with single identifiers to leave out.
+        without: kinds, shapes (``PlaceholderSpan.shape``) and, after ``WORD``, translated words to leave out.
     """
     spans = [span for span in _spans(text) if span.kind in kinds and not _left_out(span, without)]
     if "identifier" not in kinds:
@@ -148,8 +151,14 @@ def find(
 
 
 def _left_out(span: PlaceholderSpan, without: Collection[str]) -> bool:
-    word = {WORD + span.text} if span.kind == "identifier" else set()
-    return bool(without) and not {span.kind, span.shape, *word}.isdisjoint(without)
+    """Return whether a span stays in the text; an identifier does too if one of its words is translated."""
+    if not without:
+        return False
+    keys = {span.kind, span.shape}
+    if span.kind == "identifier":
+        words = {span.text, *_JOINT.split(span.text)}
+        keys |= {WORD + form for word in words for form in (word, word.lower())}
+    return not keys.isdisjoint(without)
 
 
 def _spans(text: str) -> Iterator[PlaceholderSpan]:

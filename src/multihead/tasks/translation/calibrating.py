@@ -1,6 +1,7 @@
 """Confidence, lexicon, casing and spelling files, which are learned at the end of training."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from torch import nn
 
@@ -12,7 +13,7 @@ from multihead.tasks.translation.texts.confidence import NAME
 from multihead.tasks.translation.validation import Validator
 from multihead.text.casing import NAME as CASING
 from multihead.text.casing import Casing
-from multihead.text.changed_kinds import changed_kinds, kept_identifiers
+from multihead.text.changed_kinds import changed_kinds, kept_identifiers, translated_words
 from multihead.text.lexicon import NAME as LEXICON
 from multihead.text.lexicon import Lexicon
 from multihead.text.spelling import NAME as SPELLING
@@ -27,18 +28,24 @@ MOST_SENTENCES = 100_000
 """Most sentences to learn casing and spelling from."""
 
 
-def find_changed(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, list[str]]:
-    """Return the placeholders that translations change and the forms of identifiers that they keep.
+def find_changed(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, Any]:
+    """Return what ``text.changed_kinds.not_kept`` reads, for environment.json; empty if there is nothing.
 
-    Both are for environment.json; empty if there are none.
+    The keys are ``changed``, kinds of placeholders that translations change; ``identifiers``, forms that they
+    keep; and ``translated``, words that they translate, in one string.
 
     Args:
         parts: the pairs of each direction, with their tokenizers.
     """
     pairs = sample_texts(parts)
-    forms, words = kept_identifiers(pairs)
-    found = {"changed": [*changed_kinds(pairs), *words], "identifiers": list(forms)}
-    return {key: names for key, names in found.items() if names}
+    words = translated_words(pairs)
+    forms = kept_identifiers(pairs, words)
+    facts = {
+        "changed": list(changed_kinds(pairs)),
+        "identifiers": forms,
+        "translated": forms and " ".join(words),
+    }
+    return {key: value for key, value in facts.items() if value}
 
 
 def word_files(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, str]:

@@ -61,7 +61,7 @@ def marking(
     recipe: Recipe[Settings],
     pairs: Pairs,
     tokenizers: tuple[Tokenizer, Tokenizer],
-    changed: Mapping[str, list[str]],
+    changed: Mapping[str, Any],
 ) -> Marking | Protection | None:
     """Return the function that adds reserved symbols to training pairs; None if there are none.
 
