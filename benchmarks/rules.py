@@ -33,7 +33,6 @@ from multihead.text.casing import Casing
 from multihead.text.lines import read_lines
 from multihead.text.placeholder_patterns import DEFAULT, find
 from multihead.text.placeholders import restore
-from multihead.text.spelling import Spelling
 
 RESULT = Path(__file__).parents[1] / "results" / "rules.json"
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
@@ -53,7 +52,6 @@ RULES: Mapping[str, Sequence[tuple[Any, str, object]]] = {
     "translation in parts": [_NO_PARTS],
     "search without loops": [(sentence_search, "loops", lambda output, source=(): False)],
     "capitals restored": [("run", "casing", Casing())],
-    "typing errors corrected": [("run", "spelling", Spelling())],
     "tags by attention": [(tag_placement, "merge", lambda weights, zones: weights)],
     "sentences split": [_NAIVE],
     "abbreviations": [(sentence_rules, "rules", lambda language: _NO_WORDS)],

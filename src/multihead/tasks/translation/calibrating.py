@@ -1,4 +1,4 @@
-"""Confidence, lexicon, casing and spelling files, which are learned at the end of training."""
+"""Confidence, lexicon and casing files, which are learned at the end of training."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,8 +15,6 @@ from multihead.text.casing import Casing
 from multihead.text.changed_kinds import changed_kinds
 from multihead.text.lexicon import NAME as LEXICON
 from multihead.text.lexicon import Lexicon
-from multihead.text.spelling import NAME as SPELLING
-from multihead.text.spelling import Spelling
 from multihead.text.tokenizer import Tokenizer
 
 MOST, LEAST = 500, 50
@@ -24,7 +22,7 @@ MOST, LEAST = 500, 50
 MOST_CELLS = 2_500_000
 """Most pairs of a source and a target word to learn a lexicon from: they bound time and memory."""
 MOST_SENTENCES = 100_000
-"""Most sentences to learn casing and spelling from."""
+"""Most sentences to learn casing from."""
 MOST_PAIRS = 10_000
 """Most sentence pairs to check for placeholders that translations change."""
 
@@ -45,7 +43,7 @@ def find_changed(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping
 
 
 def word_files(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, str]:
-    """Return lexicon.json, casing.json and spelling.json by name, learned from samples of the training pairs.
+    """Return lexicon.json and casing.json by name, learned from samples of the training pairs.
 
     Args:
         parts: the pairs of each direction, with their tokenizers.
@@ -63,7 +61,6 @@ def word_files(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[s
     return {
         LEXICON: Lexicon.learn(sampled).to_json(),
         CASING: Casing.learn(sources).to_json(),
-        SPELLING: Spelling.learn(sources).to_json(),
     }
 
 

@@ -234,7 +234,6 @@ class SentenceSearch:
             return SentenceTranslation(line.unit.text, line.unit.text, searched=False)
         carried = outcome.carried
         notes = [outcome.note] if outcome.note else []
-        notes += [f'"{written}" was read as "{corrected}"' for written, corrected in line.corrections]
         notes += [
             f'the digits of "{number}" are missing' for number in lost_digits(line.rewritten, carried.text)
         ]
