@@ -8,8 +8,6 @@ from scripted_translator import Script, ScriptedTranslator
 
 from multihead.errors import UserError
 from multihead.recipe.settings import SearchSettings, TokenizerSettings
-from multihead.tasks.translation.texts.confidence import LOW, Calibration
-from multihead.tasks.translation.texts.sentence_search import UNFAMILIAR
 from multihead.tasks.translation.texts.tag_alignment import Weights
 from multihead.tasks.translation.texts.tag_placement import with_tags
 from multihead.tasks.translation.texts.text_layout import Span, laid_out
@@ -64,16 +62,6 @@ def spelled(markup: Markup) -> str:
 def calls(one: TextTranslator) -> list[list[str]]:
     assert isinstance(one.translator, ScriptedTranslator)
     return one.translator.calls
-
-
-@pytest.mark.parametrize(("text", "told"), [("Ein Hund.", False), ("цъщ юяэ ж.", True)])
-def test_a_sentence_unlike_the_training_is_doubtful_however_sure_the_model_is(
-    text: str, told: bool, tokenizer: Tokenizer
-) -> None:
-    made = translator(tokenizer)
-    made.calibration = Calibration(((-9.0, 0.99), (0.0, 1.0)), 0.01, 500, piece_rate=1.1)
-    (found,) = made.translate([text])
-    assert (UNFAMILIAR in found.warnings, found.doubtful, found.confidence < LOW) == (told, told, told)
 
 
 def test_all_sentences_of_all_texts_are_searched_in_one_call(tokenizer: Tokenizer) -> None:

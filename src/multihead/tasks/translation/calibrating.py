@@ -7,7 +7,7 @@ from torch import nn
 from multihead.data.batches import Pairs
 from multihead.data.word_pairs import sample_pairs
 from multihead.recipe.settings import SearchSettings
-from multihead.tasks.translation.texts.calibration import fit, piece_rates, raw_scores
+from multihead.tasks.translation.texts.calibration import fit, raw_scores
 from multihead.tasks.translation.texts.confidence import NAME
 from multihead.tasks.translation.validation import Validator
 from multihead.text.casing import NAME as CASING
@@ -76,15 +76,13 @@ def calibration_files(
     """
     search = search.model_copy(update={"n_best": 1})
     scores: list[tuple[float, float]] = []
-    rates: list[float] = []
     for validator in validators:
         text = validator.text[: MOST // len(validators)]
         if text:
             translator, sources = validator.translator(model), [source for source, _ in text]
             translations = translator.translate(sources, search)
-            rates += piece_rates(translator.source_tokenizer, sources)
             scores += raw_scores(translations, [reference for _, reference in text])
     if len(scores) < LEAST:
         return {}
     means, qualities = zip(*scores, strict=True)
-    return {NAME: fit(means, qualities, rates).to_json()}
+    return {NAME: fit(means, qualities).to_json()}
