@@ -242,7 +242,7 @@ def test_tags_of_a_copied_text_stay_where_they_are(tokenizer: Tokenizer) -> None
 def test_korean_particles_agree_with_what_was_put_before_them(tokenizer: Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "terms.tsv").write_text("Hund\t개\nWolf\t늑대\nBär\t곰\n", encoding="utf-8")
     glossary = Glossary.load(tmp_path / "terms.tsv")
-    outputs = {"Der Wolf mag MP3s.": "늑대은 개을 봅니다.", "Der Bär sieht {n}.": "곰가 <ph0>를 봅니다."}
+    outputs = {"Der Wolf mag MPs.": "늑대은 개을 봅니다.", "Der Bär sieht {n}.": "곰가 <ph0>를 봅니다."}
     made = ScriptedTranslator(tokenizer, lambda line, settings: [outputs[line.replace("<ph0>", "{n}")]])
     korean = TextTranslator(made, "de", "ko", known=PLACEHOLDERS)
     found = korean.translate(list(outputs), glossary=glossary)

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import regex
@@ -89,7 +88,7 @@ class SearchedLine:
         marked = output if self.symbols else symbols.escape(output)
         if self.capitals:
             marked = _map(marked, str.upper)
-        restored, report = restore(_agreeing(marked, self.table, language), self.table)
+        restored, report = restore(marked, self.table)
         restored = _with_particles(restored, self.matches, language)
         if self.bare and _LETTER.search(self.unit.text[-1]):
             restored = _ADDED_STOP.sub("", restored)
@@ -215,19 +214,6 @@ def _duplicates(table: PlaceholderTable, text: str) -> tuple[str, ...]:
     expected = Counter(span.text for span in table.left if span.kind != "number")
     counts = Counter(span.text for span in find(text, KINDS)) if expected else Counter()
     return tuple(name for name in expected if counts[name] > expected[name])
-
-
-def _agreeing(marked: str, table: PlaceholderTable, language: str) -> str:
-    """Let Korean particles after placeholders agree with their pronounceable originals."""
-    if primary(language) != "ko" or not table.entries:
-        return marked
-    originals = {entry.symbol: entry.span.text for entry in table.entries}
-    parts = [[text, is_symbol] for text, is_symbol in symbols.split(marked)]
-    for before, after in pairwise(parts):
-        original = originals.get(str(before[0]), "")
-        if before[1] and not after[1] and original[:1] not in ("{", "%", "$", "#", "&"):
-            after[0] = following_with_particle(original, str(after[0]))
-    return "".join(str(text) if is_symbol else symbols.escape(str(text)) for text, is_symbol in parts)
 
 
 def _with_particles(text: str, matches: Sequence[TermMatch], language: str) -> str:
