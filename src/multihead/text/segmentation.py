@@ -62,8 +62,7 @@ def split(text: str, language: str = "") -> Segments:
 
     Args:
         text: of any length and script.
-        language: its code. Languages not listed in ``text.abbreviations`` get the rules common to the Latin
-            script.
+        language: its code, for ordinals and reporting clauses; abbreviations are those of all languages.
     """
     sentences: list[str] = []
     spaces = [""]
