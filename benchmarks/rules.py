@@ -7,8 +7,8 @@ helps one by 0.3 (BLEU or chrF), or keeps what must not be lost.
 
 The row of a rule is what it adds: all rules minus all but this one. Names (words with a capital, except the
 first), numbers, placeholders: per cent of those in source and reference that the output has. Changed: per cent
-of the source's words that are searched as others, ignoring case; the sets are edited texts, so each word counts
-as right. Lines: outputs that the rule changes. Equal sentences are searched once: outputs differ by the rule.
+of the source's words searched as others, ignoring case; the sets are edited texts, so each word counts as
+right. Lines: outputs that the rule changes. Equal sentences are searched once: outputs differ by the rule.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from multihead.scores import bleu, chrf
 from multihead.tasks.translation.lines.line_translator import LineTranslator
 from multihead.tasks.translation.texts import fragments, protected_line, sentence_search, tag_placement
 from multihead.tasks.translation.texts import text_translator as texts
-from multihead.text import abbreviations, particles, sentence_rules, symbols
+from multihead.text import sentence_rules, symbols
 from multihead.text.casing import Casing
 from multihead.text.lines import read_lines
 from multihead.text.placeholder_patterns import DEFAULT, find
@@ -37,12 +37,11 @@ from multihead.text.placeholders import restore
 RESULT = Path(__file__).parents[1] / "results" / "rules.json"
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 _NAME = regex.compile(r"(?<=\S\s+)[\p{L}\p{N}_.+-]*\p{Lu}[\p{L}\p{N}_.+-]*[\p{L}\p{N}]")
-_SEARCH, _SOUND, _LAYOUT = sentence_search.SentenceSearch, particles.final_sound, texts.laid_out
-_NO_WORDS = abbreviations.AbbreviationRules(*[frozenset()] * 5)
+_LAYOUT, _SEARCH = texts.laid_out, sentence_search.SentenceSearch
 _NO_PARTS = (_SEARCH, "_in_parts", lambda self, lines, lacking: lacking)
 _NO_FORCE = (_SEARCH, "_force", lambda self, lines: [None] * len(lines))
-_HANGUL = (particles, "final_sound", lambda noun: _SOUND(noun) if "가" <= noun[-1] <= "힣" else None)
-_NAIVE = (texts, "laid_out", lambda text, language, **_: _LAYOUT(text, language, sentences=False))
+_BY_LINE = (texts, "laid_out", lambda text, language, **_: _LAYOUT(text, language, sentences=False))
+_LISTS = ("NEVER", "SELDOM", "OFTEN", "NUMBERED")
 
 RULES: Mapping[str, Sequence[tuple[Any, str, object]]] = {
     "symbols for placeholders": [(texts.TextTranslator, "_symbols_in_use", frozenset())],
@@ -53,10 +52,9 @@ RULES: Mapping[str, Sequence[tuple[Any, str, object]]] = {
     "search without loops": [(sentence_search, "loops", lambda output, source=(): False)],
     "capitals restored": [("run", "casing", Casing())],
     "tags by attention": [(tag_placement, "merge", lambda weights, zones: weights)],
-    "sentences split": [_NAIVE],
-    "abbreviations": [(sentence_rules, "rules", lambda language: _NO_WORDS)],
+    "sentences split": [_BY_LINE],
+    "abbreviations": [(sentence_rules, name, frozenset()) for name in _LISTS],
     "particles": [(m, "following_with_particle", lambda _, text: text) for m in (protected_line, fragments)],
-    "sounds of foreign nouns": [_HANGUL],
 }
 """What is replaced to switch a rule off; "run": an attribute that the text translator read from the run."""
 
