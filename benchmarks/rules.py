@@ -6,9 +6,8 @@ Adds a set to results/rules.json and prints all sets. A rule stays if it harms n
 helps one by 0.3 (BLEU or chrF), or keeps what must not be lost.
 
 The row of a rule is what it adds: all rules minus all but this one. Names (words with a capital, except the
-first), numbers, placeholders: per cent of those in source and reference that the output has. Changed: per cent
-of the source's words searched as others, ignoring case; the sets are edited texts, so each word counts as
-right. Lines: outputs that the rule changes. Equal sentences are searched once: outputs differ by the rule.
+first), numbers, placeholders: per cent of those in source and reference that the output has. Changed: per
+cent of the source's words (edited: all right) searched as others, ignoring case. Lines: outputs changed.
 """
 
 import argparse
@@ -26,7 +25,7 @@ import multihead
 from multihead.run.environment import environment
 from multihead.scores import bleu, chrf
 from multihead.tasks.translation.lines.line_translator import LineTranslator
-from multihead.tasks.translation.texts import fragments, protected_line, sentence_search, tag_placement
+from multihead.tasks.translation.texts import fragments, protected_line, sentence_search
 from multihead.tasks.translation.texts import text_translator as texts
 from multihead.text import sentence_rules, symbols
 from multihead.text.casing import Casing
@@ -34,26 +33,27 @@ from multihead.text.lines import read_lines
 from multihead.text.placeholder_patterns import DEFAULT, find
 from multihead.text.placeholders import restore
 
+KINDS: Mapping[str, Callable[[str], list[str]]] = {
+    "names": regex.compile(r"(?<=\S\s+)[\p{L}\p{N}_.+-]*\p{Lu}[\p{L}\p{N}_.+-]*[\p{L}\p{N}]").findall,
+    "numbers": lambda text: [span.text for span in find(text, DEFAULT) if span.kind == "number"],
+    "placeh.": lambda text: [span.text for span in find(text, DEFAULT) if span.kind != "number"],
+}
 RESULT = Path(__file__).parents[1] / "results" / "rules.json"
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
-_NAME = regex.compile(r"(?<=\S\s+)[\p{L}\p{N}_.+-]*\p{Lu}[\p{L}\p{N}_.+-]*[\p{L}\p{N}]")
 _LAYOUT, _SEARCH = texts.laid_out, sentence_search.SentenceSearch
 _NO_PARTS = (_SEARCH, "_in_parts", lambda self, lines, lacking: lacking)
-_NO_FORCE = (_SEARCH, "_force", lambda self, lines: [None] * len(lines))
-_BY_LINE = (texts, "laid_out", lambda text, language, **_: _LAYOUT(text, language, sentences=False))
-_LISTS = ("NEVER", "SELDOM", "OFTEN", "NUMBERED")
 
 RULES: Mapping[str, Sequence[tuple[Any, str, object]]] = {
     "symbols for placeholders": [(texts.TextTranslator, "_symbols_in_use", frozenset())],
     "placeholders found": [(protected_line, "KINDS", frozenset())],
     "shapes left to the model": [("run", "changed", frozenset())],
-    "search for what lacks": [_NO_FORCE, _NO_PARTS],
+    "search for what lacks": [(_SEARCH, "_force", lambda self, lines: [None] * len(lines)), _NO_PARTS],
     "translation in parts": [_NO_PARTS],
     "search without loops": [(sentence_search, "loops", lambda output, source=(): False)],
     "capitals restored": [("run", "casing", Casing())],
-    "tags by attention": [(tag_placement, "merge", lambda weights, zones: weights)],
-    "sentences split": [_BY_LINE],
-    "abbreviations": [(sentence_rules, name, frozenset()) for name in _LISTS],
+    "tags by attention": [(LineTranslator, "word_weights", lambda self, lines, *_: [None] * len(lines))],
+    "sentences split": [(texts, "laid_out", lambda text, code, **_: _LAYOUT(text, code, sentences=False))],
+    "abbreviations": [(sentence_rules, n, frozenset()) for n in ("NEVER", "SELDOM", "OFTEN", "NUMBERED")],
     "particles": [(m, "following_with_particle", lambda _, text: text) for m in (protected_line, fragments)],
 }
 """What is replaced to switch a rule off; "run": an attribute that the text translator read from the run."""
@@ -62,8 +62,7 @@ RULES: Mapping[str, Sequence[tuple[Any, str, object]]] = {
 @contextmanager
 def without(rule: str, translator: texts.TextTranslator) -> Iterator[list[Any]]:
     """Switch a rule off; yield the list to which searched lines are added."""
-    lines: list[Any] = []
-    prepare = texts.line
+    lines, prepare = [], texts.line
     with ExitStack() as stack:
         stack.enter_context(patch.object(texts, "line", lambda *a: lines.append(prepare(*a)) or lines[-1]))
         for place, name, value in RULES.get(rule, ()):
@@ -72,12 +71,10 @@ def without(rule: str, translator: texts.TextTranslator) -> Iterator[list[Any]]:
 
 
 def remembering(translate: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
-    """Return ``LineTranslator.translate`` that searches every sentence once."""
+    """Return ``LineTranslator.translate`` that searches a sentence once: outputs differ by the rule."""
     known: dict[object, Any] = {}
 
-    def remember(
-        self: Any, lines: Sequence[str], settings: Any, *, phrases: Any = None, **_: Any
-    ) -> list[Any]:
+    def remember(self: Any, lines: Any, settings: Any, *, phrases: Any = None, **_: Any) -> list[Any]:
         forced = phrases or [()] * len(lines)
         how = type(self.source_tokenizer), settings.model_dump_json()
         keys = [(how, text, *(p.forms for p in part)) for text, part in zip(lines, forced, strict=True)]
@@ -113,20 +110,14 @@ def share_kept(read: Callable[[str], list[str]], *sets: Sequence[str]) -> float:
 def measure(run: str, sources: Sequence[str], references: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return the figures with all rules, and without each."""
     translator = texts.TextTranslator.of_runs(multihead.load(run), run)
-    kinds: Mapping[str, Callable[[str], list[str]]] = {
-        "names": _NAME.findall,
-        "numbers": lambda text: [span.text for span in find(text, DEFAULT) if span.kind == "number"],
-        "placeh.": lambda text: [span.text for span in find(text, DEFAULT) if span.kind != "number"],
-    }
     results: dict[str, dict[str, float]] = {}
-    whole: list[str] = []
+    outputs: dict[str, list[str]] = {}
     for rule in ("all", *RULES):
         with without(rule, translator) as lines:
-            outputs = [result.text for result in translator.translate(sources)]
-        whole = whole or outputs
-        figures = {"BLEU": bleu(outputs, references).value, "chrF": chrf(outputs, references).value}
-        figures |= {kind: share_kept(read, sources, references, outputs) for kind, read in kinds.items()}
-        figures |= {"changed": share_changed(lines), "lines": sum(map(str.__ne__, outputs, whole))}
+            output = outputs[rule] = [result.text for result in translator.translate(sources)]
+        figures = {"BLEU": bleu(output, references).value, "chrF": chrf(output, references).value}
+        figures |= {kind: share_kept(read, sources, references, output) for kind, read in KINDS.items()}
+        figures |= {"changed": share_changed(lines), "lines": sum(map(str.__ne__, output, outputs["all"]))}
         results[rule] = {key: round(value, 3) for key, value in figures.items()}
     return results
 
@@ -142,15 +133,14 @@ def main() -> None:
     with patch.object(LineTranslator, "translate", remembering(LineTranslator.translate)):
         sides = (list(read_lines(path)) for path in (options.src, options.tgt))
         results["sets"][options.name] = measure(options.run, *sides)
-    RESULT.write_text(
-        json.dumps(results | {"environment": environment({})}, indent=1) + "\n", encoding="utf-8"
-    )
+    results["environment"] = environment({})
+    RESULT.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     for name, rules in results["sets"].items():
         print(f"{name:26}" + "".join(f"{key:>9}" for key in rules["all"]))
         for rule, figures in rules.items():
-            added = figures if rule == "all" else {k: rules["all"][k] - figures[k] for k in figures}
-            shown = (added | {"lines": figures["lines"]}).values()
-            print(f"{rule:26}" + "".join(f"{round(value, 2) + 0.0:9.4g}" for value in shown))
+            kept = figures if rule == "all" else {"lines": figures["lines"]}
+            added = {k: kept.get(k, rules["all"][k] - v) for k, v in figures.items()}
+            print(f"{rule:26}" + "".join(f"{round(value, 2) + 0.0:9.4g}" for value in added.values()))
 
 
 if __name__ == "__main__":
