@@ -21,6 +21,7 @@ from multihead.tasks.translation.lines import Translator
 from multihead.tasks.translation.texts.protected_line import line
 from multihead.tasks.translation.texts.tag_placement import place_tags
 from multihead.tasks.translation.texts.text_layout import PlacedTag, SentenceUnit
+from multihead.text.casing import Casing
 from multihead.text.lexicon import Lexicon
 from multihead.text.markup import Tag
 
@@ -54,7 +55,7 @@ def main() -> None:
         )
         for row in rows
     ]
-    lines = [line(unit, frozenset(), None) for unit in units]
+    lines = [line(unit, frozenset(), None, Casing()) for unit in units]
     found = place_tags(lines, [row["translation"] for row in rows], translator, Lexicon.load(options.run))
     right = 0
     for row, unit, markup in zip(rows, units, found, strict=True):

@@ -37,15 +37,17 @@ def test_calibration_error_is_the_mean_gap_of_bins() -> None:
 
 def test_a_calibration_survives_its_file_and_damage_is_refused(tmp_path) -> None:  # type: ignore[no-untyped-def]
     assert Calibration.load(tmp_path)(-0.5) == pytest.approx(math.exp(-0.5))
-    found = fit([-3.0, -2.0, -1.0], [0.1, 0.2, 0.7], [0.25, 0.5])
+    found = fit([-3.0, -2.0, -1.0], [0.1, 0.2, 0.7])
     (tmp_path / NAME).write_text(found.to_json())
+    assert Calibration.load(tmp_path) == found
+    earlier = found.to_json().replace('"pairs"', '"piece_rate": 0.5, "pairs"')
+    (tmp_path / NAME).write_text(earlier)
     assert Calibration.load(tmp_path) == found
     for spoilt in (
         "",
         "[]",
         '{"format": 9, "points": [], "error": 0, "pairs": 1}',
         found.to_json().replace("0.7", "7"),
-        found.to_json().replace('"piece_rate": 0.5', '"piece_rate": -1'),
     ):
         (tmp_path / NAME).write_text(spoilt)
         with pytest.raises(UserError, match="damaged"):
@@ -65,11 +67,3 @@ def test_a_loop_repeats_more_than_its_source() -> None:
     assert not loops([1, 2, 3, 4] * 2)
     assert not loops([9] * 5, [4] * 5)
     assert loops([9] * 50, [4] * 5)
-
-
-def test_text_in_many_pieces_is_unfamiliar_and_short_text_never() -> None:
-    found = fit([-0.1, -0.2], [0.9, 0.8], [0.2] * 99 + [0.25])
-    assert found.piece_rate == 0.2
-    assert [found.unfamiliar(pieces, 20) for pieces in (4, 5, 6, 20)] == [False, False, True, True]
-    assert not found.unfamiliar(3, 3)  # one word of a few letters says too little
-    assert not fit([-0.1, -0.2], [0.9, 0.8]).unfamiliar(20, 20)

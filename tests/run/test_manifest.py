@@ -50,6 +50,16 @@ def test_a_damaged_manifest_is_refused(make: Make, text: str) -> None:
         Run(folder).lock()
 
 
+def test_a_file_that_only_earlier_versions_read_does_no_harm(make: Make) -> None:
+    folder, text = make().folder, '{"format": 1, "names": true, "words": {"Hund": 2}}\n'
+    manifest = Manifest.load(folder)
+    assert manifest
+    (folder / "spelling.json").write_text(text)
+    replace(manifest, files={**manifest.files, "spelling.json": ManifestEntry.of(text.encode())}).save(folder)
+    Run.open(folder)
+    assert "spelling.json" not in [row.file for row in verify(folder) if row.damaged]
+
+
 def test_a_full_disk_at_any_moment_of_replacing_the_recipe_leaves_a_valid_run(
     make: Make, recipe: Recipe[Settings]
 ) -> None:

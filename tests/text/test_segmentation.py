@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from multihead.text.segmentation import Segments, split
+from multihead.text.segmentation import Segments, adapt, split
 
 FOLDER = Path(__file__).parent / "sentences"
 LANGUAGES = ["en", "de", "fr", "ko", "ja", "zh"]
@@ -95,24 +95,10 @@ def test_sentences_and_the_space_between_them_are_the_text(text: str) -> None:
         assert found.sentences == split(text, language).sentences
 
 
-def test_what_stands_in_the_places_of_sentences_gets_the_same_space() -> None:
-    found = split("  Eins.  Zwei!\n\nDrei? ", "de")
-    assert found.sentences == ("Eins.", "Zwei!", "Drei?")
-    assert found.join_parts(["One.", "Two!", "Three?"]) == "  One.  Two!\n\nThree? "
-    assert split(" \n").join_parts([]) == " \n"
-    with pytest.raises(ValueError, match="zip"):
-        found.join_parts(["One."])
-
-
 def test_space_between_sentences_follows_the_language_that_they_are_in() -> None:
-    chinese = split("你好。再见！\n好。", "zh")
-    assert chinese.join_parts(["Hello.", "Bye!", "Good."], "en") == "Hello. Bye!\nGood."
-    assert (
-        chinese.join_parts(["こんにちは。", "さよなら！", "うん。"], "ja") == "こんにちは。さよなら！\nうん。"
-    )
-    english = split("Hello. Bye!  Good.", "en")
-    assert english.join_parts(["你好。", "再见！", "好。"], "zh-Hans") == "你好。再见！  好。"
-    assert english.join_parts(["Hallo.", "Tschüs!", "Gut."], "de") == "Hallo. Tschüs!  Gut."
+    assert [adapt(space, "en") for space in ("", " ", "\n")] == [" ", " ", "\n"]
+    assert [adapt(space, "ja") for space in ("", " ", "  ", "\n")] == ["", "", "  ", "\n"]
+    assert [adapt(space, "") for space in ("", " ", "\u3000")] == ["", " ", "\u3000"]
 
 
 @pytest.mark.parametrize(

@@ -97,11 +97,7 @@ def test_standard_symbols_are_few_and_each_has_one_use() -> None:
         symbols.SymbolKind.LANGUAGE: 2,
         symbols.SymbolKind.DOMAIN: 1,
         symbols.SymbolKind.ORIGIN: 2,
-        symbols.SymbolKind.PLACEHOLDER: 16,
-        symbols.SymbolKind.OPENING: 8,
-        symbols.SymbolKind.CLOSING: 8,
-        symbols.SymbolKind.STANDALONE: 4,
-        symbols.SymbolKind.TERM: 3,
+        symbols.SymbolKind.CONTENT: 39,
     }
 
 

@@ -47,7 +47,7 @@ from multihead.tasks.translation.evaluate import (
     requested_test_sets,
 )
 from multihead.tasks.translation.lines import Translator
-from multihead.tasks.translation.texts.calibration import fit, piece_rates
+from multihead.tasks.translation.texts.calibration import fit
 from multihead.tasks.translation.texts.confidence import NAME
 from multihead.tasks.translation.without_effect import (
     refuse_fields,
@@ -183,9 +183,7 @@ def _calibrate(options: Options, evaluations: Sequence[Evaluation]) -> None:
     """Store the calibration of a run's confidence, fitted to its evaluations."""
     scores = [pair for evaluation in evaluations for pair in evaluation.raw_scores]
     run = Run.open(options.runs[0])
-    sources = [source for evaluation in evaluations for source in evaluation.test_set.sources]
-    rates = piece_rates(run.tokenizers()[0], sources)
-    calibration = fit([mean for mean, _ in scores], [quality for _, quality in scores], rates)
+    calibration = fit([mean for mean, _ in scores], [quality for _, quality in scores])
     run.write_further(NAME, calibration.to_json())
     fact = f"fitted to {calibration.pairs:,} pairs; expected calibration error {calibration.error:.3f}"
     _console.messages().print(f"{options.runs[0]}/{NAME}: {fact}, by cross-validation")

@@ -1,7 +1,7 @@
 """manifest.json: size and SHA-256 of the files of a run folder that stay as they were written.
 
 Covered are the files that decide what a run is: recipe.toml, environment.json, model.json and
-tokenizer*.json, and of a finished translator casing.json, confidence.json, lexicon.json and spelling.json.
+tokenizer*.json, and of a finished translator casing.json, confidence.json and lexicon.json.
 Each is compared with the manifest whenever it is read. Not covered, each for its own reason:
 
 - model.safetensors and checkpoints/*.safetensors are replaced often, under the same names, and carry their

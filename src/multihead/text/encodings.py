@@ -20,9 +20,7 @@ CANDIDATES = {
 }
 """Encodings in order of preference, each with an encoding of its common characters."""
 WINDOW = 2000
-"""Bytes judged before and after the undecodable one; each end may move as far again."""
-ALONE = 0x30
-"""Bytes below this are whole characters in all of these encodings."""
+"""Bytes judged before and after the undecodable one."""
 LONGEST = 4
 """Bytes of the longest character."""
 CONTEXT = 24
@@ -39,8 +37,8 @@ def likely(raw: bytes, offset: int) -> str:
         raw: the line.
         offset: place of the first undecodable byte.
     """
-    begin, end = _begin(raw, offset), _end(raw, offset)
-    cut = begin > 0 and raw[begin - 1] >= ALONE, end < len(raw) and raw[end] >= ALONE
+    begin, end = max(0, offset - WINDOW), offset + WINDOW
+    cut = begin > 0, end < len(raw)
     raw, offset = raw[begin:end], offset - begin
     readings = [(name, reading) for name in CANDIDATES for reading in _decode(raw, name, *cut)]
     if not readings:
@@ -49,23 +47,6 @@ def likely(raw: bytes, offset: int) -> str:
     start = len(raw[skipped:offset].decode(name, "ignore"))
     excerpt = text[max(0, start - CONTEXT) : start + CONTEXT].strip()
     return f' ({name}, if "{excerpt}" is right)'
-
-
-def _begin(raw: bytes, offset: int) -> int:
-    """Return the start of the window: after a byte that is a character, if there is one nearby."""
-    last = max(0, offset - WINDOW)
-    first = max(0, last - WINDOW)
-    near = max(raw.rfind(bytes([byte]), first, last) for byte in range(ALONE))
-    return near + 1 if near >= 0 or first == 0 else last
-
-
-def _end(raw: bytes, offset: int) -> int:
-    """Return the end of the window: before a byte that is a character, if there is one nearby."""
-    first = min(len(raw), offset + WINDOW)
-    places = [at for byte in range(ALONE) if (at := raw.find(bytes([byte]), first, first + WINDOW)) >= 0]
-    if places:
-        return min(places)
-    return len(raw) if first + WINDOW >= len(raw) else first
 
 
 class _Reading(NamedTuple):

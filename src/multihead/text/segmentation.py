@@ -5,7 +5,7 @@ emoji, with the quotation marks and brackets that close after it. The rules of t
 sentence ends there (``text.sentence_rules``). A line feed always ends one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import regex
@@ -45,23 +45,12 @@ class Segments:
     spaces: tuple[str, ...]
 
     def __str__(self) -> str:
-        return self.join_parts(self.sentences)
-
-    def join_parts(self, sentences: Sequence[str], language: str = "") -> str:
-        """Return the text with other sentences in place of these, e.g. their translations.
-
-        Args:
-            sentences: as many as these.
-            language: the code of their language; missing spaces between sentences are added, or single ones
-                removed, to suit it. If empty, white space does not change.
-        """
-        between = [adapt(space, language) for space in self.spaces[1:-1]]
-        spaces = [*between, *self.spaces[1:][-1:]]
-        return self.spaces[0] + "".join(part for pair in zip(sentences, spaces, strict=True) for part in pair)
+        pairs = zip(self.sentences, self.spaces[1:], strict=True)
+        return self.spaces[0] + "".join(part for pair in pairs for part in pair)
 
 
 def adapt(space: str, language: str) -> str:
-    """Return the white space between two sentences, adapted to a language; see ``Segments.join_parts``."""
+    """Return the white space between two sentences as a language has it; unchanged for the language ""."""
     code = primary(language)
     if code in _UNSPACED and space in (" ", "\u3000"):
         return ""
@@ -73,8 +62,7 @@ def split(text: str, language: str = "") -> Segments:
 
     Args:
         text: of any length and script.
-        language: its code. Languages not listed in ``text.abbreviations`` get the rules common to the Latin
-            script.
+        language: its code, for ordinals and reporting clauses; abbreviations are those of all languages.
     """
     sentences: list[str] = []
     spaces = [""]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import regex
 
-from multihead.text.abbreviations import REPORTING, rules
+from multihead.text.abbreviations import NEVER, NUMBERED, OFTEN, ORDINALS, REPORTING, SELDOM, STARTERS
 
 NEAR = 40
 """Characters before and after a candidate that the rules read."""
@@ -102,23 +102,23 @@ def _ends_at_period(c: Candidate, language: str, word: str, *, initial: bool) ->
     """
     if _MARKER.fullmatch(c.before):
         return False
-    rule = rules(language)
     token = match[0] if (match := _WORD.search(c.before)) else ""
     last = _PARTS.split(token)[-1]
     names = {token, token.lower(), last, last.lower()}
-    starter = word.lower() in rule.starters and not initial
-    if names & rule.never:
+    starter = word.lower() in STARTERS and not initial
+    ordinals = language in ORDINALS
+    if names & NEVER:
         return False
-    if names & rule.often:
+    if names & OFTEN:
         return True
     if _INITIAL.fullmatch(token) or _ACRONYM.fullmatch(token):
         return starter
-    if names & rule.numbered or (rule.ordinals and token.endswith("str")):
+    if names & NUMBERED or (ordinals and token.endswith("str")):
         return starter or not (word[0].isdigit() or len(word) == 1 or _ROMAN.fullmatch(word))
-    if names & rule.seldom:
+    if names & SELDOM:
         return starter
     if token.isdigit():
-        if (rule.ordinals or language in ("ko", "ja", "zh")) and _DATE.search(c.before):
+        if (ordinals or language in ("ko", "ja", "zh")) and _DATE.search(c.before):
             return not (word[0].isdigit() or _WHOLE_DATE.search(c.before))
-        return starter or not (rule.ordinals and len(token) <= 2)
-    return starter or not (rule.ordinals and _ROMAN.fullmatch(token))
+        return starter or not (ordinals and len(token) <= 2)
+    return starter or not (ordinals and _ROMAN.fullmatch(token))

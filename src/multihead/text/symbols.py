@@ -64,11 +64,7 @@ class SymbolKind(Enum):
     LANGUAGE = "language"
     DOMAIN = "domain"
     ORIGIN = "origin"
-    PLACEHOLDER = "placeholder"
-    OPENING = "opening tag"
-    CLOSING = "closing tag"
-    STANDALONE = "standalone tag"
-    TERM = "term marker"
+    CONTENT = "placeholder, inline tag or term marker"
 
 
 def language(code: str) -> str:
@@ -103,22 +99,11 @@ def is_symbol(text: str) -> bool:
 def kind(symbol: str) -> SymbolKind:
     """Return the use of a symbol."""
     assert is_symbol(symbol)
-    match symbol[1:3]:
-        case start if start[0] == "2":
-            return SymbolKind.LANGUAGE
-        case "do":
-            return SymbolKind.DOMAIN
-        case "bt" | "co":
-            return SymbolKind.ORIGIN
-        case "ph":
-            return SymbolKind.PLACEHOLDER
-        case "/g":
-            return SymbolKind.CLOSING
-        case start if start[0] == "g":
-            return SymbolKind.OPENING
-        case start if start[0] == "x":
-            return SymbolKind.STANDALONE
-    return SymbolKind.TERM
+    if symbol in (BACK_TRANSLATED, COPIED):
+        return SymbolKind.ORIGIN
+    if symbol.startswith("<2"):
+        return SymbolKind.LANGUAGE
+    return SymbolKind.DOMAIN if symbol.startswith("<domain-") else SymbolKind.CONTENT
 
 
 def choose_symbols(names: Iterable[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Confidence, lexicon, casing and spelling files, which are learned at the end of training."""
+"""Confidence, lexicon and casing files, which are learned at the end of training."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from torch import nn
 from multihead.data.batches import Pairs
 from multihead.data.word_pairs import sample_pairs, sample_texts
 from multihead.recipe.settings import SearchSettings
-from multihead.tasks.translation.texts.calibration import fit, piece_rates, raw_scores
+from multihead.tasks.translation.texts.calibration import fit, raw_scores
 from multihead.tasks.translation.texts.confidence import NAME
 from multihead.tasks.translation.validation import Validator
 from multihead.text.casing import NAME as CASING
@@ -16,8 +16,6 @@ from multihead.text.casing import Casing
 from multihead.text.changed_kinds import changed_kinds, kept_identifiers, translated_words
 from multihead.text.lexicon import NAME as LEXICON
 from multihead.text.lexicon import Lexicon
-from multihead.text.spelling import NAME as SPELLING
-from multihead.text.spelling import Spelling
 from multihead.text.tokenizer import Tokenizer
 
 MOST, LEAST = 500, 50
@@ -25,7 +23,7 @@ MOST, LEAST = 500, 50
 MOST_CELLS = 2_500_000
 """Most pairs of a source and a target word to learn a lexicon from: they bound time and memory."""
 MOST_SENTENCES = 100_000
-"""Most sentences to learn casing and spelling from."""
+"""Most sentences to learn casing from."""
 
 
 def find_changed(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, Any]:
@@ -49,7 +47,7 @@ def find_changed(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping
 
 
 def word_files(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, str]:
-    """Return lexicon.json, casing.json and spelling.json by name, learned from samples of the training pairs.
+    """Return lexicon.json and casing.json by name, learned from samples of the training pairs.
 
     Args:
         parts: the pairs of each direction, with their tokenizers.
@@ -67,7 +65,6 @@ def word_files(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[s
     return {
         LEXICON: Lexicon.learn(sampled).to_json(),
         CASING: Casing.learn(sources).to_json(),
-        SPELLING: Spelling.learn(sources).to_json(),
     }
 
 
@@ -83,15 +80,13 @@ def calibration_files(
     """
     search = search.model_copy(update={"n_best": 1})
     scores: list[tuple[float, float]] = []
-    rates: list[float] = []
     for validator in validators:
         text = validator.text[: MOST // len(validators)]
         if text:
             translator, sources = validator.translator(model), [source for source, _ in text]
             translations = translator.translate(sources, search)
-            rates += piece_rates(translator.source_tokenizer, sources)
             scores += raw_scores(translations, [reference for _, reference in text])
     if len(scores) < LEAST:
         return {}
     means, qualities = zip(*scores, strict=True)
-    return {NAME: fit(means, qualities, rates).to_json()}
+    return {NAME: fit(means, qualities).to_json()}

@@ -1,13 +1,11 @@
 """Calibration of the confidence on held-out translations; see ``confidence``."""
 
 import itertools
-import math
 from collections.abc import Sequence
 
 from multihead.scores import sentence_chrf
 from multihead.tasks.translation.lines.translation import Translation
-from multihead.tasks.translation.texts.confidence import USUAL, Calibration
-from multihead.text.tokenizer import Tokenizer
+from multihead.tasks.translation.texts.confidence import Calibration
 
 MAX_POINTS = 200
 """Maximum number of points of a calibration."""
@@ -23,21 +21,12 @@ def raw_scores(translations: Sequence[Translation], references: Sequence[str]) -
     ]
 
 
-def piece_rates(tokenizer: Tokenizer, lines: Sequence[str]) -> list[float]:
-    """Return the pieces per character of each non-empty line."""
-    encoded = tokenizer.encode_batch(lines)
-    return [len(ids) / len(line) for line, ids in zip(lines, encoded, strict=True) if line]
-
-
-def fit(
-    log_probabilities: Sequence[float], qualities: Sequence[float], rates: Sequence[float] = ()
-) -> Calibration:
+def fit(log_probabilities: Sequence[float], qualities: Sequence[float]) -> Calibration:
     """Fit a calibration by isotonic regression (pool adjacent violators).
 
     Args:
         log_probabilities: mean token log-probability of each output.
         qualities: sentence chrF of each output, from 0 to 1.
-        rates: pieces per character of the sources, see ``piece_rates``.
 
     Returns:
         The calibration; its ``error`` comes from two-fold cross-validation.
@@ -45,9 +34,7 @@ def fit(
     pairs = sorted(zip(log_probabilities, qualities, strict=True))
     folds = [_isotonic(pairs[start::2]) for start in (0, 1)]
     crossed = [(folds[1 - place % 2](x), y) for place, (x, y) in enumerate(pairs)]
-    whole = _isotonic(pairs)
-    usual = sorted(rates)[math.ceil(USUAL * len(rates)) - 1] if rates else None
-    return Calibration(whole.points, calibration_error(crossed), len(pairs), usual)
+    return Calibration(_isotonic(pairs).points, calibration_error(crossed), len(pairs))
 
 
 def _isotonic(pairs: Sequence[tuple[float, float]]) -> Calibration:

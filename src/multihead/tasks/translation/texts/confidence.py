@@ -3,9 +3,6 @@
 The length-normalised log-probability of an output rises with its quality, but its scale differs from model to
 model. A calibration maps it to the mean chrF of such outputs on held-out data, by isotonic regression
 (Barlow & Brunk 1972; Zadrozny & Elkan 2002). It is stored in the run folder as confidence.json.
-
-A model may be overconfident on text unlike its training data. Such text is recognised by its source,
-which has many more pieces per character than held-out text.
 """
 
 import json
@@ -21,10 +18,6 @@ NAME = "confidence.json"
 FORMAT = 1
 LOW = 0.3
 """Confidence below which a translation should be reviewed."""
-USUAL, MARGIN = 0.99, 1.25
-"""Quantile of held-out text's pieces per character, and the factor above it that marks unfamiliar text."""
-FEWEST_PIECES = 4
-"""Fewest pieces of a sentence that can be unfamiliar."""
 
 
 @dataclass(frozen=True)
@@ -35,19 +28,11 @@ class Calibration:
         points: (mean log-probability, expected chrF), ascending; empty: the map is the probability.
         error: expected calibration error on held-out data; None: not measured.
         pairs: number of sentence pairs it was fitted on.
-        piece_rate: ``USUAL`` quantile of held-out source pieces per character; None: not measured.
     """
 
     points: tuple[tuple[float, float], ...] = ()
     error: float | None = None
     pairs: int = 0
-    piece_rate: float | None = None
-
-    def unfamiliar(self, pieces: int, characters: int) -> bool:
-        """Return whether a text of these lengths is unlike the training data."""
-        if self.piece_rate is None or pieces < FEWEST_PIECES:
-            return False
-        return pieces > MARGIN * self.piece_rate * characters
 
     def __call__(self, mean_log_probability: float) -> float:
         """Return the expected chrF of an output, from 0 to 1."""
@@ -65,8 +50,6 @@ class Calibration:
     def to_json(self) -> str:
         """Return the content of confidence.json."""
         content = {"format": FORMAT, "error": self.error, "pairs": self.pairs, "points": self.points}
-        if self.piece_rate is not None:
-            content["piece_rate"] = self.piece_rate
         return json.dumps(content, indent=1) + "\n"
 
     @classmethod
@@ -88,10 +71,7 @@ class Calibration:
             raise ValueError("not a calibration of this version")
         if list(points) != sorted(points) or not all(0 <= y <= 1 for _, y in points):
             raise ValueError("its points are out of order")
-        rate = content.get("piece_rate")
-        if rate is not None and not 0 < (rate := float(rate)) < math.inf:
-            raise ValueError("its rate of pieces is not a positive number")
-        return cls(points, None if error is None else float(error), int(content["pairs"]), rate)
+        return cls(points, None if error is None else float(error), int(content["pairs"]))
 
 
 def _between(before: tuple[float, float], after: tuple[float, float], x: float) -> float:

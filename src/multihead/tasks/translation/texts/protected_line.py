@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import regex
@@ -16,7 +15,6 @@ from multihead.text.languages import primary
 from multihead.text.particles import following_with_particle
 from multihead.text.placeholder_patterns import CARRIED, PlaceholderSpan, find
 from multihead.text.placeholders import PlaceholderEntry, PlaceholderTable, protect, restore
-from multihead.text.spelling import Spelling
 from multihead.text.symbols import PLACEHOLDERS, TERM, TERM_END, TERM_TARGET
 from multihead.text.term_matching import Matcher
 from multihead.text.terms import Glossary, Term, TermMatch
@@ -24,20 +22,6 @@ from multihead.text.terms import Glossary, Term, TermMatch
 _TERMS = (TERM, TERM_TARGET, TERM_END)
 _ADDED_STOP = regex.compile(r"(?<=[\p{L}\p{N}])[.。]$")
 _LETTER = regex.compile(r"\p{L}")
-
-
-class WordSpelling(NamedTuple):
-    """Normalisation applied to a sentence before search.
-
-    Attributes:
-        casing: usual capitals of words.
-        spelling: correction of typing errors.
-        recased: whether capitals are normalised.
-    """
-
-    casing: Casing = Casing()
-    spelling: Spelling = Spelling()
-    recased: bool = True
 
 
 class Carried(NamedTuple):
@@ -72,8 +56,7 @@ class SearchedLine:
         matches: terms of the glossary in the sentence.
         symbols: whether ``text`` is marked text.
         capitals: whether the sentence, and so its translation, is in capitals.
-        corrections: typing errors and their corrections.
-        words: normalisation of ``text``; None: none.
+        casing: usual capitals that ``text`` is written in; None: as the sentence.
         bare: whether the translation of a text without a full stop, such as a heading, gets none either.
         letterless: whether training translated sentences without letters instead of copying them.
         rewritten: numbers that a translation spells differently, with the same digits.
@@ -85,8 +68,7 @@ class SearchedLine:
     matches: tuple[TermMatch, ...] = ()
     symbols: bool = False
     capitals: bool = False
-    corrections: tuple[tuple[str, str], ...] = ()
-    words: WordSpelling | None = None
+    casing: Casing | None = None
     bare: bool = False
     letterless: bool = False
     rewritten: tuple[PlaceholderSpan, ...] = ()
@@ -104,7 +86,7 @@ class SearchedLine:
         marked = output if self.symbols else symbols.escape(output)
         if self.capitals:
             marked = _map(marked, str.upper)
-        restored, report = restore(_agreeing(marked, self.table, language), self.table)
+        restored, report = restore(marked, self.table)
         restored = _with_particles(restored, self.matches, language)
         if self.bare and _LETTER.search(self.unit.text[-1]):
             restored = _ADDED_STOP.sub("", restored)
@@ -133,7 +115,7 @@ class SearchedLine:
             parts += [symbols.escape(self.unit.text[done : span.start]), symbol]
             done = span.end
         text = "".join([*parts, symbols.escape(self.unit.text[done:])])
-        text = _normalise(text, self.words)[0] if self.words else text
+        text = _recase(text, self.casing) if self.casing else text
         return replace(self, text=text, table=PlaceholderTable(tuple(entries), self.table.left))
 
     def check(self, text: str, glossary: Glossary | None) -> Carried:
@@ -148,7 +130,7 @@ def line(
     unit: SentenceUnit,
     known: frozenset[str],
     glossary: Glossary | None,
-    spelt: WordSpelling,
+    casing: Casing,
     changed: Collection[str] = (),
 ) -> SearchedLine:
     """Prepare a sentence for search.
@@ -157,29 +139,28 @@ def line(
         unit: the sentence.
         known: symbols that the model was trained with; empty: placeholders and terms stay in the text.
         glossary: terms to find.
-        spelt: normalisation of source words.
+        casing: usual capitals of source words.
         changed: kinds of placeholders that the training's targets change (``text.changed_kinds``).
     """
     matches = tuple(glossary.find(unit.text)) if glossary else ()
     if known:
-        protected = protect(unit.text, known.intersection(PLACEHOLDERS), CARRIED, changed)
-        text = protected.text
-        table = protected.table
-        words = "".join(part for part, is_symbol in symbols.split(text) if not is_symbol)
+        placeholders = known.intersection(PLACEHOLDERS)
+        text, table = protect(unit.text, placeholders, CARRIED, changed)
+        words = _without_symbols(text)
+        if words.isupper() and casing.has_only_capitals(unit.text):  # a headline, not a row of abbreviations
+            text, table = protect(unit.text, placeholders, CARRIED - {"identifier"}, changed)
+            words = _without_symbols(text)
         if matches and known.issuperset(_TERMS):
             text = _with_terms(unit.text, table, matches)
     else:
         text = words = unit.text
-        table = PlaceholderTable((), tuple(find(text, CARRIED, changed)))
-    # Placeholders that stay in the text, such as addresses, and terms keep their spelling.
-    spelling = spelt if not table.left else WordSpelling()
-    capitals = spelling.casing.has_only_capitals(words)
-    if not (capitals or spelling.casing.lacks_capitals(words)):
-        spelling = spelling._replace(casing=Casing(), recased=False)
-    if matches:
-        spelling = spelling._replace(spelling=Spelling())
-    marked, corrections = _normalise(text if known else symbols.escape(text), spelling)
-    if corrections or spelling.recased:
+        table = PlaceholderTable((), tuple(find(text, CARRIED - {"identifier"}, changed)))
+    capitals = casing.has_only_capitals(words)
+    # Addresses and the like that stay in the text keep their spelling.
+    fixed = any(_LETTER.search(span.text) for span in table.left)
+    recased = not fixed and (capitals or casing.lacks_capitals(words))
+    if recased:
+        marked = _recase(text if known else symbols.escape(text), casing)
         text = marked if known else symbols.unescape(marked)
     return SearchedLine(
         unit,
@@ -187,31 +168,28 @@ def line(
         table,
         matches,
         symbols=bool(known),
-        capitals=capitals,
-        corrections=corrections,
-        words=spelling if corrections or spelling.recased else None,
+        capitals=capitals and recased,
+        casing=casing if recased else None,
         letterless=LETTERLESS in changed,
         rewritten=tuple(span for span in find(unit.text, CARRIED) if DIGITS + span.shape in changed),
     )
 
 
-def _normalise(marked: str, words: WordSpelling) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return normalised marked text and its corrections; symbols and translations of terms are kept."""
+def _without_symbols(marked: str) -> str:
+    return "".join(part for part, is_symbol in symbols.split(marked) if not is_symbol)
+
+
+def _recase(marked: str, casing: Casing) -> str:
+    """Return marked text in its usual capitals; symbols and translations of terms are kept."""
     done: list[str] = []
-    corrections: tuple[tuple[str, str], ...] = ()
     verbatim = False
     for part, is_symbol in symbols.split(marked):
         if is_symbol:
             verbatim = part == TERM_TARGET
             done.append(part)
-        elif verbatim:
-            done.append(symbols.escape(part))
         else:
-            text = words.casing.usual(part, first=not done) if words.recased else part
-            text, corrected = words.spelling.correct_words(text, first=not done)
-            done.append(symbols.escape(text))
-            corrections += corrected
-    return "".join(done), corrections
+            done.append(symbols.escape(part if verbatim else casing.usual(part, first=not done)))
+    return "".join(done)
 
 
 def _map(marked: str, change: Callable[[str], str]) -> str:
@@ -240,19 +218,6 @@ def _duplicates(table: PlaceholderTable, text: str) -> tuple[str, ...]:
     expected = Counter(span.text for span in table.left if span.kind != "number")
     counts = Counter(span.text for span in find(text, CARRIED)) if expected else Counter()
     return tuple(name for name in expected if counts[name] > expected[name])
-
-
-def _agreeing(marked: str, table: PlaceholderTable, language: str) -> str:
-    """Let Korean particles after placeholders agree with their pronounceable originals."""
-    if primary(language) != "ko" or not table.entries:
-        return marked
-    originals = {entry.symbol: entry.span.text for entry in table.entries}
-    parts = [[text, is_symbol] for text, is_symbol in symbols.split(marked)]
-    for before, after in pairwise(parts):
-        original = originals.get(str(before[0]), "")
-        if before[1] and not after[1] and original[:1] not in ("{", "%", "$", "#", "&"):
-            after[0] = following_with_particle(original, str(after[0]))
-    return "".join(str(text) if is_symbol else symbols.escape(str(text)) for text, is_symbol in parts)
 
 
 def _with_particles(text: str, matches: Sequence[TermMatch], language: str) -> str:

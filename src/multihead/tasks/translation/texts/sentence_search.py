@@ -9,7 +9,7 @@ from multihead.search.phrase import Phrase
 from multihead.system.progress import OnCount
 from multihead.tasks.translation.lines.line_translator import LineTranslator
 from multihead.tasks.translation.lines.translation import Output, Translation
-from multihead.tasks.translation.texts.confidence import LOW, Calibration
+from multihead.tasks.translation.texts.confidence import Calibration
 from multihead.tasks.translation.texts.fragments import fragments, join
 from multihead.tasks.translation.texts.protected_line import Carried, SearchedLine
 from multihead.tasks.translation.texts.repetition import loops
@@ -24,9 +24,6 @@ NO_REPEAT = 3
 """Size of the n-grams that may not repeat in the second search after a loop."""
 LOOP = "the translation repeats itself"
 EMPTY = "the model gives no translation"
-UNFAMILIAR = "unlike the text of the training"
-UNFAMILIAR_CONFIDENCE = LOW / 2
-"""Maximum confidence of a sentence unlike the training data."""
 
 
 @dataclass(frozen=True)
@@ -234,22 +231,16 @@ class SentenceSearch:
             return SentenceTranslation(line.unit.text, line.unit.text, searched=False)
         carried = outcome.carried
         notes = [outcome.note] if outcome.note else []
-        notes += [f'"{written}" was read as "{corrected}"' for written, corrected in line.corrections]
         notes += [
             f'the digits of "{number}" are missing' for number in lost_digits(line.rewritten, carried.text)
         ]
         if not carried.text.strip():
             notes.append(EMPTY)
-        confidence = self._calibration(outcome.score)
-        (ids,) = self.translator.source_tokenizer.encode_batch([line.text])
-        if self._calibration.unfamiliar(len(ids), len(line.text)):
-            confidence = min(confidence, UNFAMILIAR_CONFIDENCE)
-            notes.append(UNFAMILIAR)
         return SentenceTranslation(
             line.unit.text,
             carried.text,
             outcome.alternatives,
-            confidence,
+            self._calibration(outcome.score),
             unplaced=tuple(dict.fromkeys((*outcome.unplaced, *carried.lost))),
             terms=self._terms(line, carried.text),
             missing=carried.missing,

@@ -15,15 +15,15 @@ from multihead.run.search_record import SearchRecord
 from multihead.system.progress import OnCount
 from multihead.tasks.translation.lines.line_translator import LineTranslator
 from multihead.tasks.translation.texts.confidence import Calibration
-from multihead.tasks.translation.texts.protected_line import WordSpelling, line
+from multihead.tasks.translation.texts.protected_line import line
 from multihead.tasks.translation.texts.sentence_search import SentenceSearch
 from multihead.tasks.translation.texts.tag_placement import place_tags
 from multihead.tasks.translation.texts.text_layout import TextLayout, laid_out
 from multihead.tasks.translation.texts.text_results import SentenceTranslation, TextTranslation
 from multihead.text.casing import Casing
+from multihead.text.changed_kinds import not_kept
 from multihead.text.lexicon import Lexicon
 from multihead.text.markup import Markup
-from multihead.text.spelling import Spelling
 from multihead.text.symbols import PLACEHOLDERS
 from multihead.text.terms import Glossary
 
@@ -44,8 +44,8 @@ class TextTranslator:
         calibration: calibration of the confidence.
         lexicon: word translations, used to place tags.
         casing: usual capitals of source words, for sentences in capitals or without any.
-        spelling: source words for spelling correction.
-        changed: kinds of placeholders that the training's targets change (``text.changed_kinds``).
+        changed: placeholders that the training's targets change, of ``text.changed_kinds.not_kept``; None:
+            identifiers.
     """
 
     def __init__(
@@ -58,15 +58,14 @@ class TextTranslator:
         calibration: Calibration | None = None,
         lexicon: Lexicon | None = None,
         casing: Casing | None = None,
-        spelling: Spelling | None = None,
-        changed: Collection[str] = (),
+        changed: Collection[str] | None = None,
     ) -> None:
         self.translator = translator
         self.source_language, self.target_language = source_language, target_language
         self.known = frozenset(known)
         self.calibration = calibration or Calibration()
         self.lexicon, self.casing = lexicon or Lexicon(), casing or Casing()
-        self.spelling, self.changed = spelling or Spelling(), frozenset(changed)
+        self.changed = frozenset(not_kept({}) if changed is None else changed)
 
     @classmethod
     def of_runs(cls, translator: LineTranslator, *folders: str | Path) -> Self:
@@ -92,7 +91,6 @@ class TextTranslator:
             calibration=calibration,
             lexicon=Lexicon.load(folders[0]),
             casing=Casing.load(folders[0]),
-            spelling=Spelling.load(folders[0]),
             changed=frozenset.union(*changed),
         )
 
@@ -162,9 +160,8 @@ class TextTranslator:
         result has each tag of its source once, and pairs are nested.
         """
         layouts = [laid_out(text, self.source_language, sentences=sentences) for text in texts]
-        spelt = WordSpelling(self.casing, self.spelling)
         lines = [
-            replace(line(unit, self._symbols_in_use, glossary, spelt, self.changed), bare=bare)
+            replace(line(unit, self._symbols_in_use, glossary, self.casing, self.changed), bare=bare)
             for layout in layouts
             for unit in layout.units
         ]
