@@ -9,6 +9,7 @@ from multihead.data.batches import Pairs
 from multihead.data.word_pairs import sample_pairs, sample_texts
 from multihead.recipe.settings import SearchSettings
 from multihead.tasks.translation.texts.calibration import fit, raw_scores
+from multihead.tasks.translation.texts.carrying import translate_lines
 from multihead.tasks.translation.texts.confidence import NAME
 from multihead.tasks.translation.validation import Validator
 from multihead.text.casing import NAME as CASING
@@ -84,7 +85,7 @@ def calibration_files(
         text = validator.text[: MOST // len(validators)]
         if text:
             translator, sources = validator.translator(model), [source for source, _ in text]
-            translations = translator.translate(sources, search)
+            translations = translate_lines(translator, sources, search, validator.known, validator.changed)
             scores += raw_scores(translations, [reference for _, reference in text])
     if len(scores) < LEAST:
         return {}

@@ -28,6 +28,7 @@ from multihead.tasks.translation.streaming import marking, stream_settings
 from multihead.tasks.translation.validation import Validator
 from multihead.tasks.translation.vocabulary_line import vocabulary_line
 from multihead.text.bpe_dropout import check_dropout
+from multihead.text.changed_kinds import not_kept
 from multihead.text.corpus import remarks
 from multihead.text.tokenizer import Tokenizer
 
@@ -51,10 +52,11 @@ def setup(
                 check_dropout(tokenizer)
     recipe = with_vocabularies(recipe, source.vocab_size, target.vocab_size)
     counts = mixed_counts(prepared)
-    validator = Validator(prepared, recipe, device)
     changed = find_changed([(prepared.train, source, target)])
     mark = marking(recipe, prepared.train, (source, target), changed)
     symbols = {"symbols": list(mark.symbols)} if mark else {}
+    known = mark.symbols if mark else ()
+    validator = Validator(prepared, recipe, device, known=known, changed=not_kept(changed))
     return TaskSetup(
         recipe=recipe,
         tokenizers=(source, target),

@@ -1,5 +1,7 @@
 """Validation of a multilingual translator: each direction, and their mean."""
 
+from collections.abc import Collection
+
 import torch
 from torch import nn
 
@@ -21,16 +23,26 @@ class DirectionsValidator:
     selects the best checkpoint.
     """
 
-    def __init__(self, prepared: PreparedCorpora, recipe: Recipe[Settings], device: torch.device) -> None:
+    def __init__(
+        self,
+        prepared: PreparedCorpora,
+        recipe: Recipe[Settings],
+        device: torch.device,
+        *,
+        known: Collection[str] = (),
+        changed: Collection[str] = (),
+    ) -> None:
         count = len(prepared.directions)
         self.samples = recipe.validation.samples
         changes = {
-            "max_pairs": max(1, recipe.validation.max_examples // count),
+            "max_examples": max(1, recipe.validation.max_examples // count),
             "samples": -(-self.samples // count),
         }
         validation = recipe.validation.model_copy(update=changes)
         self.validators = {
-            direction.name: Validator(direction.prepared, recipe, device, validation=validation)
+            direction.name: Validator(
+                direction.prepared, recipe, device, validation=validation, known=known, changed=changed
+            )
             for direction in prepared.directions
         }
 

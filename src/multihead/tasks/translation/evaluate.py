@@ -28,6 +28,7 @@ from multihead.system.disk import cache_root
 from multihead.system.progress import OnCount
 from multihead.tasks.translation.lines import Translator
 from multihead.tasks.translation.texts.calibration import calibration_error, raw_scores
+from multihead.tasks.translation.texts.carrying import translate_lines
 from multihead.tasks.translation.texts.confidence import Calibration
 from multihead.text.languages import closest
 from multihead.text.perturb import Perturbation, perturb
@@ -253,7 +254,7 @@ def evaluate(
         translator: a translator of one run, or of an ensemble.
         test_set: the test set.
         search: search settings.
-        run: the run, to count test sentences that are in its training data.
+        run: the run, whose placeholders are carried, and whose training data may have test sentences.
         tokenise: see :attr:`Evaluation.bleu_tokenised_lowercase`.
         progress: called with the number of translated lines.
 
@@ -264,7 +265,8 @@ def evaluate(
     translator = direct(translator, test_set.way)
     search = search.model_copy(update={"n_best": 1})
     began = time.perf_counter()
-    translations = translator.translate(sources, search, progress=progress)
+    known, changed = (run.trained_symbols, run.changed_kinds) if run else ((), ())
+    translations = translate_lines(translator, sources, search, known, changed, progress=progress)
     seconds = time.perf_counter() - began
     outputs = [translation.text for translation in translations]
     scored = translator.score(list(zip(sources, references, strict=True)))

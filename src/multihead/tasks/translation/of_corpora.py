@@ -25,6 +25,7 @@ from multihead.tasks.translation.evaluate import unreadable
 from multihead.tasks.translation.streaming import marking, stream_settings
 from multihead.tasks.translation.vocabulary_line import vocabulary_line
 from multihead.text.bpe_dropout import check_dropout
+from multihead.text.changed_kinds import not_kept
 from multihead.text.corpus import remarks
 
 
@@ -50,7 +51,8 @@ def setup(
     parts = [direction.prepared.train for direction in prepared.directions]
     changed = find_changed([(part, tokenizer, tokenizer) for part in parts])
     mark = marking(recipe, Joined(parts), (tokenizer, tokenizer), changed)
-    validator = DirectionsValidator(prepared, recipe, device)
+    known = mark.symbols if mark else ()
+    validator = DirectionsValidator(prepared, recipe, device, known=known, changed=not_kept(changed))
 
     def stream(position: StreamPosition) -> MixedStream:
         settings = stream_settings(recipe, (tokenizer, tokenizer), position, device, mark)

@@ -1,6 +1,7 @@
 """Validation of a translator: likelihood, BLEU, chrF, and sample translations."""
 
 import math
+from collections.abc import Collection
 
 import torch
 from torch import nn
@@ -17,6 +18,7 @@ from multihead.scores import bleu, character_error_rate, chrf, exact_match, word
 from multihead.system import hardware
 from multihead.tasks.translation.compare import alignment
 from multihead.tasks.translation.lines import Translator
+from multihead.tasks.translation.texts.carrying import translate_lines
 from multihead.training import Validation
 
 MAPS, MIN_WORDS, MAX_WORDS = 3, 3, 14
@@ -33,6 +35,8 @@ class Validator:
         recipe: all settings.
         device: device of the model.
         validation: validation settings in place of the recipe's.
+        known: symbols that the training pairs get.
+        changed: placeholders that stay in the text, of ``text.changed_kinds.not_kept``.
     """
 
     def __init__(
@@ -42,8 +46,11 @@ class Validator:
         device: torch.device,
         *,
         validation: ValidationSettings | None = None,
+        known: Collection[str] = (),
+        changed: Collection[str] = (),
     ) -> None:
         validation = validation or recipe.validation
+        self.known, self.changed = known, changed
         self.prepared, self.device = prepared, device
         # The default precision of translation: int8 training does not imply int8 search.
         precision = recipe.training.precision
@@ -63,7 +70,8 @@ class Validator:
         metrics = self._likelihood(model, step)
         sources, references = zip(*self.text, strict=True)
         translator = self.translator(model)
-        outputs = [translation.text for translation in translator.translate(sources, self.search)]
+        translations = translate_lines(translator, sources, self.search, self.known, self.changed)
+        outputs = [translation.text for translation in translations]
         metrics["bleu"] = bleu(outputs, references, lowercase=self.lowercase).value
         metrics["chrf"] = chrf(outputs, references, lowercase=self.lowercase).value
         if self.lowercase:
