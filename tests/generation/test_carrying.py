@@ -20,7 +20,9 @@ def tokenizer() -> Tokenizer:
 
 
 def test_placeholders_are_carried_and_restored(tokenizer: Tokenizer) -> None:
-    translator = ScriptedTranslator(tokenizer, lambda line, _: [line.replace("und", "and")] if line else [])
+    translator = ScriptedTranslator(
+        tokenizer, lambda line, _: [line.replace(" und ", " and ")] if line else []
+    )
     found = translate_lines(translator, LINES, SearchSettings(), PLACEHOLDERS, CHANGED)
     assert translator.calls == [["<ph0> und <ph1> Hunde", "", "ein Hund <<ph0>>", "DER HUND"]]
     assert [one.text for one in found] == ["gtk3 and 3,5 Hunde", "", "ein Hund <ph0>", "DER HUND"]

@@ -9,10 +9,12 @@ import torch
 from watching import Silent
 
 from multihead import recipe as recipes
+from multihead.data.prepare_corpora import prepare_corpora
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.run import Run
+from multihead.tasks.translation.direction_validation import DirectionsValidator
 from multihead.tasks.translation.evaluate import evaluate, requested_test_sets
 from multihead.tasks.translation.lines import Translator
 from multihead.workflows.train import train
@@ -237,3 +239,11 @@ def test_a_language_is_added_to_a_trained_model(trained: Path, make: Make, tmp_p
     again = [[one.text for one in each.translate(lines, to="qab")] for each in (translator, old_translator)]
     assert again[0] == again[1]
     assert len(translator.translate(lines, to="qac")) == 2
+
+
+def test_the_directions_share_the_validation_pairs(make: Make) -> None:
+    recipe = make()
+    prepared = prepare_corpora(recipe.data, recipe.tokenizer)
+    validators = DirectionsValidator(prepared, recipe, torch.device("cpu")).validators
+    counts = {name: len(validator.text) for name, validator in validators.items()}
+    assert counts == {"en-qaa": 10, "en-qab": 10, "qab-en": 10}  # of 31
