@@ -126,7 +126,7 @@ class TokenizerSettings(Settings):
     """Fraction of the training batches, drawn anew each epoch, in which placeholders and term markers stand
     for words, so that the model learns to carry them (docs/reference/text.md). It needs both in symbols, and
     joint."""
-    protect_rate: float = Field(0.5, ge=0, le=1)
+    protect_rate: float = Field(0.7, ge=0, le=1)
     """Fraction of the training pairs, drawn anew each epoch, in which placeholders stand for what search
     carries as such and both sides share: addresses, numbers, and identifiers where the corpus keeps them. It
     needs what symbol_rate needs."""
