@@ -41,18 +41,18 @@ def trained(folder: Path, pairs: list[tuple[str, str]]) -> Path:
 
 def test_dates_are_translated_and_not_copied(tmp_path: Path, capfdbinary: Captured) -> None:
     folder = trained(tmp_path, DATES)
-    assert Run.open(folder).changed_kinds == ("letterless", "number")
+    assert Run.open(folder).environment["data"]["changed"] == ["letterless", "number"]
     capfdbinary.readouterr()
     (tmp_path / "asked").write_text("27.11.1964\n", encoding="utf-8")
     out, _ = run(capfdbinary, "translate", folder, "-i", tmp_path / "asked")
     assert out != "27.11.1964\n"
     record = SearchRecord.read(folder)
-    assert record is None or record.changed == ("letterless", "number")
+    assert record is None or record.changed == Run.open(folder).changed_kinds
 
 
 def test_digits_that_a_translation_loses_are_reported(tmp_path: Path, capfdbinary: Captured) -> None:
     folder = trained(tmp_path, DECIMALS)
-    assert Run.open(folder).changed_kinds == ("digits of number 0,0", "number")
+    assert Run.open(folder).environment["data"]["changed"] == ["digits of number 0,0", "number"]
     capfdbinary.readouterr()
     (tmp_path / "asked").write_text("7,89 Meter\nMeter\n", encoding="utf-8")
     _, err = run(capfdbinary, "translate", folder, "-i", tmp_path / "asked")

@@ -11,7 +11,7 @@ from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 
 LINES = ["gtk3 und 3,5 Hunde", "", "ein Hund <ph0>", "DER HUND"]
-CHANGED = not_kept({"identifiers": ["digits"]})
+CHANGED = not_kept({"kept": ["digits"]})
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import pytest
 from multihead.text.changed_kinds import (
     LETTERLESS,
     changed_kinds,
+    keeps_integers,
     kept_identifiers,
     lost_digits,
     not_kept,
@@ -94,8 +95,8 @@ FILMS = [("a DVD film", "ein Film")] * 3 + [("the DVD", "die DVD")] * 2
         (TOOLS, ["digits"]),
         (TOOLS[1:], []),  # too few to tell
         ([(source, "nichts") for source, _ in TOOLS], []),
-        (TOOLS + [(f"x{n}y", "nichts") for n in range(42)], ["digits"]),
-        (TOOLS + [(f"x{n}y", "nichts") for n in range(43)], []),
+        (TOOLS + [(f"x{n}y", "nichts") for n in range(49)], ["digits"]),
+        (TOOLS + [(f"x{n}y", "nichts") for n in range(50)], []),
         (PACKAGES, ["hyphens"]),
         (PACKAGES + COMPOUNDS, ["hyphens"]),  # a file is translated, and so is whatever has it as a part
         (COMPOUNDS[:100], []),
@@ -103,6 +104,12 @@ FILMS = [("a DVD film", "ein Film")] * 3 + [("the DVD", "die DVD")] * 2
 )
 def test_a_corpus_decides_which_identifiers_are_kept(pairs: list[tuple[str, str]], kept: list[str]) -> None:
     assert kept_identifiers(pairs, translated_words(pairs)) == kept
+
+
+@pytest.mark.parametrize(("count", "changed", "kept"), [(90, 10, True), (90, 11, False), (99, 0, False)])
+def test_a_corpus_decides_whether_integers_are_kept(count: int, changed: int, kept: bool) -> None:
+    pairs = [("7 Hunde", "7 dogs")] * count + [("2 Hunde", "two dogs")] * changed
+    assert keeps_integers(pairs) == kept
 
 
 def test_words_that_most_targets_lack_are_translated() -> None:
@@ -117,13 +124,25 @@ def test_a_run_that_never_learned_identifiers_carries_none() -> None:
     assert [span.text for span in find(text, CARRIED, not_kept({}))] == ["3.5"]
 
 
+def test_a_translated_word_stays_but_not_in_what_has_digits_or_signs() -> None:
+    data = {"kept": ["digits", "signs", "hyphens", "joined names"], "translated": "panel bit Pure"}
+    text = "xfce4-panel 12-bit x_y-panel apt-panel Pure-Panel Wi-Panel apt-get"
+    assert [span.text for span in find(text, CARRIED, not_kept(data))] == [
+        "xfce4-panel",
+        "x_y-panel",
+        "apt-get",
+    ]
+
+
 @pytest.mark.parametrize(
     ("data", "carried"),
     [
-        ({"identifiers": ["digits", "capitals"]}, ["gtk3", "12-bit", "ASCII", "3.5"]),
-        ({"identifiers": ["digits"], "changed": ["number"]}, ["gtk3", "12-bit"]),
-        ({"identifiers": ["digits"], "translated": "bit gtk3"}, ["3.5"]),
-        ({"identifiers": ["hyphens", "joined names"], "translated": "get"}, ["Wi-Fi", "3.5"]),
+        ({"kept": ["digits", "capitals"]}, ["gtk3", "12-bit", "ASCII", "3.5"]),
+        ({"kept": ["digits"], "changed": ["number"]}, ["gtk3", "12-bit"]),
+        ({"kept": ["integers"]}, ["12", "3.5"]),
+        ({"kept": ["digits"], "translated": "bit gtk3"}, ["3.5"]),
+        ({"kept": ["digits"], "translated": "bit gtk3 get"}, ["3.5"]),
+        ({"kept": ["hyphens", "joined names"], "translated": "get"}, ["Wi-Fi", "3.5"]),
     ],
 )
 def test_what_the_corpus_translates_stays(data: dict[str, Any], carried: list[str]) -> None:

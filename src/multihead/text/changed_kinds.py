@@ -30,13 +30,16 @@ DIGITS = "digits of "
 KEPT_DIGITS = 0.98
 """Share of a changed shape's numbers that must keep their digits for lost digits to be reported."""
 _LETTER = regex.compile(r"\p{L}")
-RARE, KEPT_IDENTIFIERS = 2, 0.7
+INTEGERS, KEPT_INTEGERS = "integers", 0.9
+"""Name of whole numbers of one or two digits among what is kept, and the share from which on they are."""
+RARE, KEPT_IDENTIFIERS = 2, 0.67
 """Most occurrences of rare identifiers, and the share from which on those of one form are kept."""
 LEAST_WORD, KEPT_WORD, MOST_WORDS = 2, 0.5, 10_000
 """Occurrences of a word to judge it by, the share below which it is translated, the most words named."""
 _WORD = regex.compile(r"(?<![\w/-])[^\W\d_]{2,40}+(?![\w/-])")
 _KINDS = DEFAULT - {"tag"}
 _NUMBERS: frozenset[Kind] = frozenset(("number",))
+_INTEGERS: frozenset[Kind] = frozenset(("integer",))
 _IDENTIFIERS: frozenset[Kind] = frozenset(("identifier",))
 _WHOLE = frozenset((*KINDS, LETTERLESS))
 
@@ -120,15 +123,23 @@ def kept_identifiers(pairs: Iterable[tuple[str, str]], translated: Iterable[str]
     return [form for form in often if kept[form] >= KEPT_IDENTIFIERS * counts[form]]
 
 
+def keeps_integers(pairs: Iterable[tuple[str, str]]) -> bool:
+    """Return whether targets keep whole numbers of one or two digits."""
+    count = kept = 0
+    for source, target in pairs:
+        spans = find(source, _INTEGERS)
+        there = Counter(span.text for span in find(target, _INTEGERS)) if spans else Counter()
+        count += len(spans)
+        kept += (Counter(span.text for span in spans) & there).total()
+    return count >= LEAST_SHAPE and kept >= KEPT_INTEGERS * count
+
+
 def not_kept(data: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the kinds, shapes and words that stay in the text, of the facts about a run's data."""
-    forms = [form for form in IDENTIFIERS if form not in data.get("identifiers", [])]
-    words = data.get("translated", "").split()
-    return (
-        *data.get("changed", []),
-        *(f"identifier {form}" for form in forms),
-        *(WORD + word for word in words),
-    )
+    kept = data.get("kept", [])
+    forms = (f"identifier {form}" for form in IDENTIFIERS if form not in kept)
+    words = (WORD + word for word in data.get("translated", "").split())
+    return (*data.get("changed", []), *(() if INTEGERS in kept else ("integer",)), *forms, *words)
 
 
 def lost_digits(numbers: Iterable[PlaceholderSpan], target: str) -> list[str]:

@@ -17,8 +17,8 @@ Kind = Literal[
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DEFAULT = frozenset(KINDS) - {"integer", "identifier"}
 """All kinds but whole numbers of one or two digits, which many languages spell out or inflect, and
-identifiers, which only the translations of some corpora keep (``text.changed_kinds``)."""
-CARRIED: frozenset[Kind] = frozenset(KINDS) - {"tag", "integer"}
+identifiers: only the translations of some corpora keep them (``text.changed_kinds``)."""
+CARRIED: frozenset[Kind] = frozenset(KINDS) - {"tag"}
 """Kinds that search carries through a sentence as symbols; tags are placed by alignment instead."""
 IDENTIFIERS: Mapping[str, "regex.Pattern[str]"] = {
     "options": regex.compile("^-"),
@@ -55,6 +55,7 @@ class PlaceholderSpan(NamedTuple):
 WORD = "word "
 """Prefix of a translated word among kinds and shapes."""
 _JOINT = regex.compile("[/-]")
+_CODE = regex.compile(r"\d|[_.:@~+]|[a-z][A-Z]")
 _RUN = regex.compile(r"\d+")
 _LATIN = r"A-Za-zÀ-ɏ"
 _NO_WORD = rf"(?![{_LATIN}\d_])"
@@ -151,14 +152,23 @@ def find(
 
 
 def _left_out(span: PlaceholderSpan, without: Collection[str]) -> bool:
-    """Return whether a span stays in the text; an identifier does too if one of its words is translated."""
-    if not without:
-        return False
-    keys = {span.kind, span.shape}
-    if span.kind == "identifier":
-        words = {span.text, *_JOINT.split(span.text)}
-        keys |= {WORD + form for word in words for form in (word, word.lower())}
-    return not keys.isdisjoint(without)
+    return bool(without) and (
+        span.kind in without
+        or span.shape in without
+        or (span.kind == "identifier" and _is_translated(span.text, without))
+    )
+
+
+def _is_translated(identifier: str, without: Collection[str]) -> bool:
+    """Return whether the corpus translates an identifier, or its words.
+
+    One translated word is enough in joined words ("pure-Python"), but not in what has digits or signs
+    ("xfce4-panel"): there all must be ("18-channel").
+    """
+    words = [word for word in _JOINT.split(identifier) if not word.isdigit()]
+    known = [WORD + word in without or WORD + word.lower() in without for word in words]
+    some = all if _CODE.search(identifier) else any
+    return WORD + identifier in without or some(known)
 
 
 def _spans(text: str) -> Iterator[PlaceholderSpan]:

@@ -14,7 +14,13 @@ from multihead.tasks.translation.texts.confidence import NAME
 from multihead.tasks.translation.validation import Validator
 from multihead.text.casing import NAME as CASING
 from multihead.text.casing import Casing
-from multihead.text.changed_kinds import changed_kinds, kept_identifiers, translated_words
+from multihead.text.changed_kinds import (
+    INTEGERS,
+    changed_kinds,
+    keeps_integers,
+    kept_identifiers,
+    translated_words,
+)
 from multihead.text.lexicon import NAME as LEXICON
 from multihead.text.lexicon import Lexicon
 from multihead.text.tokenizer import Tokenizer
@@ -30,8 +36,8 @@ MOST_SENTENCES = 100_000
 def find_changed(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping[str, Any]:
     """Return what ``text.changed_kinds.not_kept`` reads, for environment.json; empty if there is nothing.
 
-    The keys are ``changed``, kinds of placeholders that translations change; ``identifiers``, forms that they
-    keep; and ``translated``, words that they translate, in one string.
+    The keys are ``changed``, kinds of placeholders that translations change; ``kept``, forms of identifiers
+    and integers that they keep; and ``translated``, words that they translate, in one string.
 
     Args:
         parts: the pairs of each direction, with their tokenizers.
@@ -41,8 +47,8 @@ def find_changed(parts: Sequence[tuple[Pairs, Tokenizer, Tokenizer]]) -> Mapping
     forms = kept_identifiers(pairs, words)
     facts = {
         "changed": list(changed_kinds(pairs)),
-        "identifiers": forms,
-        "translated": forms and " ".join(words),
+        "kept": [*forms, *([INTEGERS] if keeps_integers(pairs) else [])],
+        "translated": " ".join(words) if forms else "",
     }
     return {key: value for key, value in facts.items() if value}
 

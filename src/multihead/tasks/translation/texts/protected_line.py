@@ -13,7 +13,7 @@ from multihead.text.casing import Casing
 from multihead.text.changed_kinds import DIGITS, LETTERLESS, has_letters
 from multihead.text.languages import primary
 from multihead.text.particles import following_with_particle
-from multihead.text.placeholder_patterns import CARRIED, PlaceholderSpan, find
+from multihead.text.placeholder_patterns import CARRIED, DEFAULT, PlaceholderSpan, find
 from multihead.text.placeholders import PlaceholderEntry, PlaceholderTable, protect, restore
 from multihead.text.symbols import PLACEHOLDERS, TERM, TERM_END, TERM_TARGET
 from multihead.text.term_matching import Matcher
@@ -154,7 +154,7 @@ def line(
             text = _with_terms(unit.text, table, matches)
     else:
         text = words = unit.text
-        table = PlaceholderTable((), tuple(find(text, CARRIED - {"identifier"}, changed)))
+        table = PlaceholderTable((), tuple(find(text, DEFAULT - {"tag"}, changed)))
     capitals = casing.has_only_capitals(words)
     # Addresses and the like that stay in the text keep their spelling.
     fixed = any(_LETTER.search(span.text) for span in table.left)
