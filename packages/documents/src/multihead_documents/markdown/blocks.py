@@ -10,6 +10,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from multihead_documents.markdown.containers import contain
+from multihead_documents.markdown.formulas import add_formulas
 from multihead_documents.markdown.front_matter import FRONT
 from multihead_documents.markdown.kept import keep, with_attributes
 from multihead_documents.splice import Span
@@ -53,6 +54,7 @@ def _parser() -> MarkdownIt:
     for name in ("newline", "escape", "backticks", "link", "image", "autolink", "html_inline"):
         parser.inline.ruler.at(name, _place(rules[name]))
     keep(parser)
+    add_formulas(parser)
     contain(parser)
     return parser
 

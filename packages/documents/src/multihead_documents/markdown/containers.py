@@ -8,7 +8,7 @@ import re
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 
-from multihead_documents.markdown.kept import line_text
+from multihead_documents.markdown.formulas import line_text
 
 _INDENTED = re.compile(
     r"(?:(?:!!!|\?{3}\+?)[ ]?[\w-]+(?:[ ]+[\w-]+)*(?:[ ]+\"(?P<title>.*)\")?"

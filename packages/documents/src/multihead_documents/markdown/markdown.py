@@ -17,7 +17,9 @@ from multihead_documents.segment import Segment, Translation
 from multihead_documents.splice import Edit, Span, splice
 from multihead_documents.text_document import TextDocument
 
-_SPECIAL = re.compile(r"[\\`*_\[\]<>&#|~{]|[$](?!\s)|:(?=[\w+-]+:)|!\Z")
+_SPECIAL = re.compile(r"[\\`*_\[\]<>&#|~{]|(?<!\w)\$|\$(?!\s)|:(?=[\w+-]+:)|!\Z")
+_CONTINUED = re.compile(r"\r?\n[ \t>]*(?=[^\s>])")
+"""A line break inside a formula, and the marks of the blocks that it is in."""
 _START = re.compile(r"\A[-+=:!?/]")
 _NUMBER = re.compile(r"\A(\d{1,9})([.)])")
 _HTML = {"em": "em", "strong": "strong", "s": "del", "hardbreak": "br"}
@@ -132,7 +134,7 @@ class Markdown(TextDocument):
         shapes = [_shape(piece) for piece in target.pieces]
         for level in ESCAPE_LEVELS:
             text = "".join(
-                part if isinstance(part, str) else self._text.text[slice(*part)]
+                part if isinstance(part, str) else _CONTINUED.sub("\n", self._text.text[slice(*part)])
                 for part in self._parts(block, inline, target, level)
             )
             if block.kind == "cell":
@@ -180,8 +182,13 @@ def _plain(markup: Markup) -> str:
     return "".join(piece for piece in markup.pieces if isinstance(piece, str)).strip()
 
 
+def _escape_sign(match: re.Match[str]) -> str:
+    before_bracket = match[0] == "\\" and match.string[match.end() : match.end() + 1] in tuple("()[]")
+    return "&#92;" if before_bracket else f"\\{match[0]}"  # two backslashes would begin a formula
+
+
 def _escape(text: str, first: bool) -> str:
     """Backslash-escape all characters that may be markup, but not those of placeholders."""
     parts = re.split(f"({PLACEHOLDER.pattern})", text)
-    text = "".join(part if odd % 2 else _SPECIAL.sub(r"\\\g<0>", part) for odd, part in enumerate(parts))
+    text = "".join(part if odd % 2 else _SPECIAL.sub(_escape_sign, part) for odd, part in enumerate(parts))
     return _NUMBER.sub(r"\1\\\2", _START.sub(r"\\\g<0>", text)) if first else text
