@@ -20,6 +20,7 @@ SINGLE = [
     *("\\(x\\)", "\\(x, y = z\\)", "\\\\(a_b\\\\)", "\\\\[a * b\\\\]", "\\[\\frac{a}{b}\\]", "$`x * y`$"),
     *("$$x$$", "$$ x = y $$", "$$\\begin{aligned}a\\\\b\\end{aligned}$$", "\\begin{align*}a &= b\\end{align*}"),
     *("$$x \\text{ for $y$}$$", "$*x*$", "$_a_b$", "$<b>$", "$[a](b)$", "$a\\_b$"),
+    *("$a = $", "$p_t $", "$ w_t^h$", "$ 0 < \\frac{a}{b} $"),
 ]  # fmt: skip
 LONG = [
     *("$$\nx\n$$", "$$\nx = y\n= z\n$$", "$$\n- x\n+ y\n$$", "$$ x\n# y $$", "$$\n1. x\n2) y\n$$", "\\[\nx\n\\]"),
@@ -59,7 +60,10 @@ def _block(draw: random.Random, change: Callable[[str], str]) -> str:
     if draw.random() < 0.5:
         money, formulas = MONEY, formulas
     else:
-        money, formulas = MONEY + LONE, [formula for formula in formulas if formula[:2] != "$ "]
+        money, formulas = (
+            MONEY + LONE,
+            [formula for formula in formulas if " $" not in formula and "$ " not in formula],
+        )
     parts = [change(draw.choice(["alpha", "beta gamma"]))] if draw.random() < 0.7 or further is None else []
     for _ in range(draw.randint(1, 4)):
         opening, formula, closing = draw.choice(OPENINGS), draw.choice(formulas), draw.choice(CLOSINGS)
@@ -72,7 +76,9 @@ def _block(draw: random.Random, change: Callable[[str], str]) -> str:
     if further is not None:
         text = text.replace("\n", f"\n{further}")
     block = f"{first}{text}"
-    return f"| a | {change('b')} |\n|---|---|\n{block} |".replace("| a", f"| {change('a')}") if table else block
+    return (
+        f"| a | {change('b')} |\n|---|---|\n{block} |".replace("| a", f"| {change('a')}") if table else block
+    )
 
 
 def upper(folder: Path, name: str, text: str) -> str:
@@ -117,6 +123,7 @@ def test_formulas_of_notebooks_stay(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
+        ("a 0.3$x_1$ b$1$ non-$k$-means\n", "A 0.3$x_1$ B$1$ NON-$k$-MEANS\n"),
         ("a\n\n$$ x = y $$.\n\nb\n", "A\n\n$$ x = y $$.\n\nB\n"),
         ("a\n$$\nx = y\n$$.\n\nb\n\n$$\nz\n$$\n", "A\n$$\nx = y\n$$.\n\nB\n\n$$\nz\n$$\n"),
         ("a ($$\nx\n$$) b\n\nc\n\n$$\nz\n$$\n", "A ($$\nx\n$$) B\n\nC\n\n$$\nz\n$$\n"),
@@ -125,7 +132,9 @@ def test_formulas_of_notebooks_stay(tmp_path: Path) -> None:
         ("\\begin{align}\nx\n\\end{align}.\nb\n", "\\begin{align}\nx\n\\end{align}.\nB\n"),
     ],
 )
-def test_a_displayed_formula_stands_anywhere_in_a_paragraph(source: str, expected: str, tmp_path: Path) -> None:
+def test_a_displayed_formula_stands_anywhere_in_a_paragraph(
+    source: str, expected: str, tmp_path: Path
+) -> None:
     assert upper(tmp_path, "a.md", source) == expected
 
 

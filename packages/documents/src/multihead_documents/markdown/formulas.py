@@ -13,11 +13,14 @@ _DISPLAY = re.compile(r"\$\$|\\{1,2}\[|\\begin\{(\w{1,30}\*?)\}")
 _OPENING = re.compile(rf"{_DISPLAY.pattern}|\\{{1,2}}\(|\$`")
 _SINGLE = re.compile(r"\$((?:\\.|[^\\$`]){1,1000}+)\$(?!\d)", re.DOTALL)
 _SKIPPED = re.compile(rf"(`++).*?(?<!`)\1(?!`)|(?P<display>{_DISPLAY.pattern.replace('(', '(?:', 1)})|\\.")
+_LETTER = re.compile(r"[^\W\d_]")
 _SIGN = re.compile(r"[\\^_={}+*/<>|]")
 _COMMAND = re.compile(r"(?<!\\)\\[A-Za-z]{2,}")
 _BRACES = re.compile(r"\\[A-Za-z]+\*?|\{[^{}]*\}")
 _WORD = re.compile(r"(?<![^\s(\[\"'„«“-])[^\W\d_]{2,}(?![^\s.,;:!?)\]\"'»”-])")
 _PHRASE = re.compile(rf"{_WORD.pattern}[,;:]?\s+{_WORD.pattern}")
+_OTHER = re.compile(r"\\[(\[]|\\begin\{(?:align|equation|gather)|[„“«»”。…]")
+"""What no formula between dollars contains."""
 _UNFINISHED = re.compile(r"\s[^\s\w]*[(\[{=,\"'„«“]\Z|\s[*-]+\Z")
 _END = re.compile(r"\s*(?:\{[^}]*\}|\([\w.:-]+\))?[^\w$\\]*\Z")
 """After a displayed formula: its label, or the punctuation of a sentence."""
@@ -139,22 +142,24 @@ def _closing(opening: re.Match[str]) -> str:
 def _is_formula(match: re.Match[str]) -> bool:
     """Return whether a text between two dollars is a formula, and not money or variables."""
     content = match[1]
+    inside = content.strip()
     before = match.string[match.start() - 1 : match.start()]
     after = match.string[match.end() : match.end() + 1]
-    padded = content[0].isspace()
-    if not content.strip() or padded != content[-1].isspace() or before.isdigit():
-        return False
-    if padded:  # "$ 5 $" is money
-        glued = after.isascii() and after.isalnum() and not _SIGN.search(content)
-        words = _WORD.search(_BRACES.sub("", content)) or "\\(" in content
-        return not (words or glued or content.strip().isdecimal())
-    if before.isalpha() and (content[0].isdigit() or re.search(r"\s", content)):
-        return False  # US$5 or A$6
-    if _UNFINISHED.search(content) or (after.isalpha() and content[-1] in "/:,.;-"):
+    signed = bool(_SIGN.search(content))
+    if not inside or _UNFINISHED.search(content) or (after.isalpha() and content[-1] in "/:,.;-"):
         return False  # $10 ($x$), $HOME/$USER
+    if content != inside:  # "$ 5 + $ 6" is money, "$x = $" a formula
+        glued = after.isascii() and after.isalnum() and not signed
+        paired = content[0].isspace() == content[-1].isspace()
+        text = _BRACES.sub("", content)
+        price = text == content and (inside[0].isdigit() or not _LETTER.search(text))
+        words = _WORD.search(text) or _OTHER.search(content)
+        return not (words or price or glued or before.isalnum()) and (paired or signed)
+    if before.isalnum() and (re.search(r"\s", content) or not (inside[0] in "\\{(" or inside[0].isalpha())):
+        return before.isalpha() and inside.isdigit()  # US$5 or A$6, but also time$1$
     if not _is_prose(content):
         return True
-    return bool(_SIGN.search(content) and not content[0].isdigit() and not _has_phrase(content))
+    return signed and not content[0].isdigit() and not _has_phrase(content)
 
 
 def _is_prose(content: str) -> bool:
