@@ -1,7 +1,7 @@
 """Markdown (.md, .markdown): CommonMark with tables, strikethrough, tasks, footnotes and front matter."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ _NUMBER = re.compile(r"\A(\d{1,9})([.)])")
 _HTML = {"em": "em", "strong": "strong", "s": "del", "hardbreak": "br"}
 ESCAPE_LEVELS = (0, 1, 2)
 """Escape levels: plain text; escaped text; escaped text with emphasis and line breaks as HTML."""
+_ATTEMPTS = 6
+"""Times that a page is read again to see whether its translations must be escaped."""
 _LOOSE = frozenset(
     ("alert", "mark", "hardbreak", "kept_attributes", "kept_code", "kept_emoji", "kept_abbreviation")
 )
@@ -81,15 +83,19 @@ class Markdown(TextDocument):
         levels = {number: self._level(number, target) for number, target in targets.items()}
         texts = [_plain(targets.get(segment.number, segment.source)) for segment in self.segments[first:]]
         edits: list[Edit[str]] = []
-        for least in ESCAPE_LEVELS:
-            edits = list(
-                self._edits_at(targets, {number: max(least, level) for number, level in levels.items()})
-            )
+        for attempt in range(_ATTEMPTS):
+            edits = list(self._edits_at(targets, levels))
             # Parsed alone, each translation is right; in context it may start a table.
             text = splice(self._text.text, edits)
             again = Markdown(self.path, Text(self._text.path, text, self._text.encoding))
-            if [_plain(segment.source) for segment in again.segments[first:]] == texts:
+            new_texts = [_plain(segment.source) for segment in again.segments[first:]]
+            wrong = [first + place for place in _differing(texts, new_texts)]
+            low = [number for number in wrong if levels.get(number, ESCAPE_LEVELS[-1]) < ESCAPE_LEVELS[-1]]
+            if len(texts) != len(new_texts) and (not low or attempt > _ATTEMPTS // 2):
+                low = [number for number, level in levels.items() if level < ESCAPE_LEVELS[-1]]
+            if not low:
                 break
+            levels |= {number: levels[number] + 1 for number in low}
         yield from front
         yield from edits
 
@@ -148,6 +154,15 @@ class Markdown(TextDocument):
             ):
                 return level
         return ESCAPE_LEVELS[-1]
+
+
+def _differing(texts: Sequence[str], again: Sequence[str]) -> list[int]:
+    """Return the places of texts that are read again differently; if some are lost, those around the first."""
+    places = [place for place, pair in enumerate(zip(texts, again, strict=False)) if pair[0] != pair[1]]
+    if len(texts) == len(again):
+        return places
+    first = places[0] if places else min(len(texts), len(again))
+    return [place for place in (first - 1, first, first + 1) if 0 <= place < len(texts)]
 
 
 def _outside(markup: Markup) -> Markup:
