@@ -26,7 +26,8 @@ class Block(NamedTuple):
     content: str
     tokens: Sequence[Token]
     kind: str
-    """``paragraph``, ``heading``, ``underlined`` (heading), ``title`` (of a container) or ``cell``."""
+    """``paragraph``, ``heading``, ``underlined`` (heading), ``title`` (of a container), ``cell``; ``note`` for
+    what is said of lines that are not translated."""
     starts: Sequence[int]
     """Offsets in the content of lines, of escaped pipes and of what follows these ..."""
     places: Sequence[int]
@@ -76,7 +77,7 @@ _PARSER = _parser()
 
 
 def blocks(text: str, known: MutableMapping[str, Any]) -> Iterator[Block]:
-    """Yield the blocks with inline content, without front matter, code and HTML blocks.
+    """Yield the blocks with inline content, and notes, without front matter, code and HTML blocks.
 
     Args:
         text: the file.
@@ -96,6 +97,8 @@ def blocks(text: str, known: MutableMapping[str, Any]) -> Iterator[Block]:
             row = []
         if token.type == "inline" and before.type in ("th_open", "td_open"):
             row.append(token)
+        elif token.type == "untranslated" and token.map:
+            yield Block(token.content, (), "note", [0], [lines[token.map[0]].start])
         elif token.type == "inline":
             yield from _block(text, lines, before, token)
         if token.type == "tr_close":

@@ -27,7 +27,7 @@ _KEPT = (
     ("abbreviation", re.compile(r"\A\*\[[^\[\]\n]{1,200}\]:")),
 )
 _LINE = re.compile(
-    rf"(?:(?:{_CODE})\s*)+\Z|{ATTRIBUTES.pattern}\s*\Z|\[TOC\]\s*\Z"
+    rf"(?:(?:{_CODE})\s*)+\Z|{ATTRIBUTES.pattern}\s*\Z|\[TOC\]\s*\Z|\([^()\n]{{1,200}}\)=\s*\Z|\+\+\+(?:\s*\{{.*\}})?\s*\Z"
     r"|(?:import|export)\s.*(?:\sfrom\s+|\simport\s+)(?:\"[^\"]*\"|'[^']*');?\s*\Z|import\s+['\"][^'\"]*['\"];?\s*\Z",
     re.IGNORECASE,
 )
@@ -101,7 +101,7 @@ def _kept_lines(state: StateBlock, line: int, end: int, silent: bool) -> bool:
 def _last_kept(state: StateBlock, line: int, end: int) -> int | None:
     """Return the last of the kept lines that begin with a line; None if none begin there."""
     text = line_text(state, line)
-    if text[:1] not in "$\\{[<iIeE":
+    if text[:1] not in "$\\{[(<+iIeE":
         return None
     if _LINE.match(text):
         return line

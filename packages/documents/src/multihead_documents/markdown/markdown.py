@@ -49,8 +49,11 @@ class Markdown(TextDocument):
         self._contents: list[tuple[Block, Inline]] = []
         self._known: dict[str, Any] = {}
         for block in blocks(text.text, self._known):
-            items = inline_items(block)
             place = text.place(block.places[0])
+            if block.kind == "note":
+                self.notes.append((place, block.content))
+                continue
+            items = inline_items(block)
             inline = trim(pair_tags(items), place, loose=lambda tag: tag.name in _LOOSE) if items else None
             if inline:
                 self._contents.append((block, inline))
