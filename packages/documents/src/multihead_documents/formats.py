@@ -35,6 +35,9 @@ class Format:
     """Size limit of a file in bytes."""
     bilingual: bool = False
     """True if a file holds a text and its translation."""
+    messages: str = ""
+    """For messages of programs, how directives such as ``%s`` are filled: in their "order", by "numbers" if they
+    have any (``%2$s``), as the "flags" of a message say, or as "qt" does. "" for texts without directives."""
     timed: bool = False
     """True for subtitles."""
     seldom: bool = False
@@ -77,8 +80,16 @@ FORMATS = (
         ("text", *_TARGET),
         "strings.po:catalogue_text",
         bilingual=True,
+        messages="flags",
     ),
-    Format("xliff", (".xliff", ".xlf"), "memories.xliff:Xliff", ("data", *_TARGET), bilingual=True),
+    Format(
+        "xliff",
+        (".xliff", ".xlf"),
+        "memories.xliff:Xliff",
+        ("data", *_TARGET),
+        bilingual=True,
+        messages="order",
+    ),
     Format("tmx", (".tmx",), "memories.tmx:Tmx", ("data", *_BOTH), bilingual=True),
     Format("html", (".html", ".htm"), "web.html:Page", ("text", *_BOTH), "web.html:page_text"),
     Format("html", (".xhtml",), "web.xhtml:XhtmlPage", ("text", *_BOTH), "web.xhtml:xhtml_text"),
@@ -95,6 +106,7 @@ FORMATS = (
         "strings.json_messages:JsonMessages",
         ("text", *_TARGET),
         seldom=True,
+        messages="order",
     ),
     Format(
         "yaml",
@@ -103,6 +115,7 @@ FORMATS = (
         ("text", *_BOTH),
         largest=_SLOW,
         seldom=True,
+        messages="order",
     ),
     Format(
         "properties",
@@ -110,9 +123,17 @@ FORMATS = (
         "strings.properties:Properties",
         decoder="strings.properties:properties_text",
         seldom=True,
+        messages="numbers",
     ),
-    Format("android", (".xml",), "strings.android:AndroidStrings", ("data", *_TARGET), seldom=True),
-    Format("resx", (".resx", ".resw"), "strings.resx:Resources", ("data",)),
+    Format(
+        "android",
+        (".xml",),
+        "strings.android:AndroidStrings",
+        ("data", *_TARGET),
+        seldom=True,
+        messages="numbers",
+    ),
+    Format("resx", (".resx", ".resw"), "strings.resx:Resources", ("data",), messages="order"),
     Format(
         "qt",
         (".ts",),
@@ -120,20 +141,29 @@ FORMATS = (
         ("data", *_TARGET),
         bilingual=True,
         seldom=True,
+        messages="qt",
     ),
     Format(
         "strings",
         (".strings",),
         "strings.apple_strings:AppleStrings",
         decoder="strings.apple_strings:strings_text",
+        messages="numbers",
     ),
-    Format("stringsdict", (".stringsdict",), "strings.stringsdict:PluralRules", ("data", *_TARGET)),
+    Format(
+        "stringsdict",
+        (".stringsdict",),
+        "strings.stringsdict:PluralRules",
+        ("data", *_TARGET),
+        messages="numbers",
+    ),
     Format(
         "xcstrings",
         (".xcstrings",),
         "strings.xcstrings:StringCatalogue",
         ("text", *_TARGET),
         bilingual=True,
+        messages="numbers",
     ),
     Format("csv", (".csv", ".tsv"), "csv_table:CsvTable", ("text", "columns"), seldom=True),
     Format(

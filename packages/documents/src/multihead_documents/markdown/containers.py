@@ -22,7 +22,9 @@ _FENCE = re.compile(
     r"|/{3,}[ ]*(?:[\w-]+(?:[ ]*\|[ ]*(?P<caption>\S.*))?)?\s*\Z"
 )
 """A line that begins or ends a body which is not indented."""
-_DIRECTIVE = re.compile(r"(?P<fence>`{3,}|~{3,}|:{3,})[ ]?\{(?P<name>\w[\w:.+-]*)\}[ \t]*(?P<argument>.*?)\s*\Z")
+_DIRECTIVE = re.compile(
+    r"(?P<fence>`{3,}|~{3,}|:{3,})[ ]?\{(?P<name>\w[\w:.+-]*)\}[ \t]*(?P<argument>.*?)\s*\Z"
+)
 """The first line of a directive of MyST."""
 _OPTION = re.compile(r":([\w-]+):(?:[ \t]+(.*)|\Z)")
 _DEFINITION = re.compile(r":[ \t]+(?=\S)")

@@ -17,6 +17,7 @@ from multihead.tasks.translation.texts.requirements import required_phrases
 from multihead.tasks.translation.texts.text_results import PlacedTerm, SentenceTranslation
 from multihead.text import symbols
 from multihead.text.changed_kinds import lost_digits
+from multihead.text.format_strings import faults, is_format_string
 from multihead.text.marked_view import MarkedView
 from multihead.text.terms import Glossary
 
@@ -238,6 +239,8 @@ class SentenceSearch:
         notes += [
             f'the digits of "{number}" are missing' for number in lost_digits(line.rewritten, carried.text)
         ]
+        if not (carried.lost or outcome.unplaced) and is_format_string(line.unit.text):
+            notes += faults(line.unit.text, carried.text)
         if not carried.text.strip():
             notes.append(EMPTY)
         confidence = self._calibration(outcome.score)
