@@ -41,7 +41,7 @@ class BySentence:
             lines, self._search, sentences=self._sentences, glossary=self._glossary
         )
         return [
-            Translation(translation.text.strip(), line, note=_note(translation))
+            Translation(translation.text, line, note=_note(translation))
             for line, translation in zip(lines, translations, strict=True)
         ]
 

@@ -213,7 +213,7 @@ class SentenceSearch:
         results = []
         for line, incomplete, parts in zip(lines, lacking, split, strict=True):
             outputs = [next(rest) for part in parts if part.set_as is None]
-            translated = [symbols.unescape(output.text) if marks else output.text for output in outputs]
+            translated = [symbols.plain(output.text) if marks else output.text for output in outputs]
             carried = line.check(join(parts, translated, self._language), self._glossary)
             best = [output.hypotheses[0] for output in outputs if output.hypotheses]
             tokens = sum(len(output.tokens) + 1 for output in best)
