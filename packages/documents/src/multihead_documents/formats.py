@@ -73,6 +73,7 @@ FORMATS = (
     Format("text", (".txt",), "plain_text:PlainText"),
     Format("srt", (".srt",), "subtitles.srt:SubRip", timed=True),
     Format("vtt", (".vtt",), "subtitles.vtt:WebVtt", timed=True),
+    Format("ass", (".ass",), "subtitles.ass:SubStation", timed=True),
     Format(
         "po",
         (".po", ".pot"),
@@ -206,7 +207,9 @@ def format_of(path: Path | str) -> Format:
     ending = Path(path).suffix.lower()
     if ending not in BY_ENDING:
         fact = (
-            f"a file ending in {ending!r} is no document that is read" if ending else "a name without ending"
+            f"a file ending in {ending!r} is not a document that is read"
+            if ending
+            else "a name without ending"
         )
         remedy = f"{conversion(path)}. " if conversion(path) else ""
         raise DocumentError(fact, place=str(path), remedy=f"{remedy}Endings: {', '.join(BY_ENDING)}.")
