@@ -26,6 +26,18 @@ class StandardInput:
         self.patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
 
 
+def test_marks_of_lists_and_indentation_stay(
+    trained: Path, typed: StandardInput, capfdbinary: Captured
+) -> None:
+    typed("  - eins zwei\n12. drei\n\tvier\n✓ fünf → sechs\n<ph14> eins\n")
+    out, _ = run(capfdbinary, "translate", trained)
+    lines = out.split("\n")
+    for line, mark in zip(lines, ("  -", "12.", "\t", "✓ ", "<ph14>"), strict=False):
+        assert line.startswith(mark)
+    assert "→" in lines[3]
+    assert "".join(lines).count("<ph") == 1
+
+
 def test_each_line_is_translated_in_order(trained: Path, typed: StandardInput, capfdbinary: Captured) -> None:
     lines = ["eins", "", "zwei drei vier fünf sechs", "drei\u2028vier", "   ", "eins"]
     typed("".join(f"{line}\n" for line in lines))

@@ -52,9 +52,7 @@ def test_a_folder_is_translated_into_another(trained: Path, manual: Path, capfdb
     assert one.read_bytes() == (made / "a.md").read_bytes()
 
 
-def test_empty_documents_of_a_folder_stay_empty(
-    trained: Path, manual: Path, capfdbinary: Captured
-) -> None:
+def test_empty_documents_of_a_folder_stay_empty(trained: Path, manual: Path, capfdbinary: Captured) -> None:
     (manual / "deep" / "empty.md").touch()
     _, messages = run(capfdbinary, "translate", trained, manual)
     assert (manual.parent / "manual.en" / "deep" / "empty.md").read_bytes() == b""

@@ -46,6 +46,8 @@ def _calls(translator: TextTranslator) -> list[list[str]]:
     return translator.translator.calls
 
 
-@pytest.mark.parametrize("line", ["1. Mai ist frei", "-5 Grad", "20 °C warm", "100 ㎡", "5 € / Tag", "3.5 ist wenig"])
+@pytest.mark.parametrize(
+    "line", ["1. Mai ist frei", "-5 Grad", "20 °C warm", "100 ㎡", "5 € / Tag", "3.5 ist wenig"]
+)
 def test_dates_and_units_are_text(line: str) -> None:
     assert laid_out(Markup.of(line), "de").units[0].text.split() == line.replace(" / ", " ").split()

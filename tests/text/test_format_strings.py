@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from multihead.text.format_strings import faults, is_format_string, number, without_numbers
-from multihead.text.placeholder_patterns import find
+from multihead.text.placeholder_patterns import Kind, find
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_one_directive_and_those_with_names_are_not_numbered(text: str) -> None:
     ],
 )
 def test_a_percent_sign_belongs_to_a_number_or_a_directive(text: str, spans: list[str]) -> None:
-    kinds = frozenset(("printf", "number", "integer"))
+    kinds: list[Kind] = ["printf", "number", "integer"]
     assert [span.text for span in find(text, kinds)] == spans
 
 
@@ -91,7 +91,19 @@ def test_a_percentage_is_no_format_string() -> None:
 
 
 MESSAGES = ["%s of %d", "%d files", "100%% of %s", "%2$s %1$d", "%ld %%", "%s %s", "%-5d %s"]
-TARGETS = ["%s %d", "%d %s", "%2$d %1$s", "%d", "100% %s", "100%% %s", "%1$d %2$s", "%ld %%", "%s", "%s %s", "%d %d"]
+TARGETS = [
+    "%s %d",
+    "%d %s",
+    "%2$d %1$s",
+    "%d",
+    "100% %s",
+    "100%% %s",
+    "%1$d %2$s",
+    "%ld %%",
+    "%s",
+    "%s %s",
+    "%d %d",
+]
 
 
 @pytest.mark.skipif(not shutil.which("msgfmt"), reason="msgfmt is not installed")

@@ -56,7 +56,8 @@ def test_changed_places_are_numbered_or_marked(tmp_path: Path) -> None:
     assert '#, fuzzy, python-format\nmsgid "%s kennt %d"\nmsgstr "%d kennt %s"' in text
     assert '#, python-format\nmsgid "%(name)s' in text
     assert [note for _, note in summary.warnings] == [MOVED]
-    assert "%2$<PRIu64>" in text and "%1$d%%" in text
+    assert "%2$<PRIu64>" in text
+    assert "%1$d%%" in text
 
 
 @pytest.mark.parametrize(
@@ -76,13 +77,16 @@ def test_other_messages_are_numbered_if_their_format_allows(
     assert bool(summary.warnings) == name.endswith(".json")
 
 
-MEMORY = HEADER + '''
+MEMORY = (
+    HEADER
+    + """
 msgid "%d%% Hunde"
 msgstr "%d% dogs"
 
 msgid "Lose %1 und %n"
 msgstr "Lose %1"
-'''
+"""
+)
 
 
 @pytest.mark.parametrize(
@@ -93,8 +97,8 @@ msgstr "Lose %1"
         ("a.json", '{"a": "%d%% Hunde"}'),
         ("a.po", f'{HEADER}\n#, c-format\nmsgid "%d%% Hunde"\nmsgstr ""\n'),
         ("a.resx", '<root><data name="a"><value>%d%% Hunde</value></data></root>'),
-        ("a.ts", '<TS version="2.1" language="en"><context><name>A</name><message><source>Lose %1 und %n</source>'
-            '<translation type="unfinished"/></message></context></TS>'),
+        ("a.ts", '<TS version="2.1" language="en"><context><name>A</name><message>'
+            '<source>Lose %1 und %n</source><translation type="unfinished"/></message></context></TS>'),
     ],
 )  # fmt: skip
 def test_a_memory_without_a_directive_is_named(name: str, content: str, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Formulas of Markdown pages and notebooks: all there after a translation, and all words around them translated."""
+"""Formulas of Markdown pages and notebooks: all there after a translation, with all words translated."""
 
 import json
 import os
@@ -15,17 +15,19 @@ CASES = int(os.environ.get("EXAMPLES", "300"))
 """Pages of the generator; 5,000 were run for 0.1.0."""
 
 SINGLE = [
-    *("$x$", "$x_1$", "$(x, y)$", "$[0, 1]$", "$ x = 1 $", "$ n $", "$a + b$", "$\\alpha \\to \\beta$", "$5$"),
-    *("$\\{1, 2\\}$", "$x \\text{ if } y > 0$", "$|a|$", "$n!$", "$f(x) = 2x$", "$\\$5$", "$2^{10}$", "$p < .05$"),
+    *("$x$", "$x_1$", "$(x, y)$", "$[0, 1]$", "$ x = 1 $", "$ n $", "$a + b$"),
+    *("$\\alpha \\to \\beta$", "$5$"),
+    *("$\\{1, 2\\}$", "$x \\text{ if } y > 0$", "$|a|$", "$n!$", "$f(x) = 2x$", "$\\$5$", "$2^{10}$"),
+    "$p < .05$",
     *("\\(x\\)", "\\(x, y = z\\)", "\\\\(a_b\\\\)", "\\\\[a * b\\\\]", "\\[\\frac{a}{b}\\]", "$`x * y`$"),
-    *("$$x$$", "$$ x = y $$", "$$\\begin{aligned}a\\\\b\\end{aligned}$$", "\\begin{align*}a &= b\\end{align*}"),
-    *("$$x \\text{ for $y$}$$", "$*x*$", "$_a_b$", "$<b>$", "$[a](b)$", "$a\\_b$"),
-    *("$a = $", "$p_t $", "$ w_t^h$", "$ 0 < \\frac{a}{b} $"),
+    *("$$x$$", "$$ x = y $$", "$$\\begin{aligned}a\\\\b\\end{aligned}$$"),
+    *("\\begin{align*}a &= b\\end{align*}", "$$x \\text{ for $y$}$$", "$*x*$", "$_a_b$", "$<b>$", "$[a](b)$"),
+    *("$a\\_b$", "$a = $", "$p_t $", "$ w_t^h$", "$ 0 < \\frac{a}{b} $"),
 ]  # fmt: skip
 LONG = [
-    *("$$\nx\n$$", "$$\nx = y\n= z\n$$", "$$\n- x\n+ y\n$$", "$$ x\n# y $$", "$$\n1. x\n2) y\n$$", "\\[\nx\n\\]"),
-    *("\\\\[\nx\n- y\n\\\\]", "\\begin{align}\na &= b \\\\\n- c\n\\end{align}", "$$\n\\text{no words}\n$$"),
-    *("$$\n* x\n* y\n$$", "$$\n    x\n$$", "$$\nx\n---\ny\n$$", "$$\n| x |\n$$", "$x\n= y$", "$$\n=\n$$"),
+    *("$$\nx\n$$", "$$\nx = y\n= z\n$$", "$$\n- x\n+ y\n$$", "$$ x\n# y $$", "$$\n1. x\n2) y\n$$"),
+    *("\\[\nx\n\\]", "\\\\[\nx\n- y\n\\\\]", "\\begin{align}\na &= b \\\\\n- c\n\\end{align}"),
+    *("$$\n\\text{no words}\n$$", "$$\n* x\n* y\n$$", "$$\n    x\n$$", "$$\nx\n---\ny\n$$", "$$\n| x |\n$$", "$x\n= y$", "$$\n=\n$$"),
 ]  # fmt: skip
 MONEY = ["$5 and $10", "US$5 or A$6", "$HOME", "$1.50 to $2", "\\$5", "$5-$6"]
 LONE = ["5 $", "$ 5 and $ 6"]

@@ -1,7 +1,7 @@
 """Format strings: messages whose directives, such as ``%s``, a program fills (GNU gettext manual, sec. 15.3).
 
-Unnumbered directives are filled in their order, so a translation that changes the order must number them, as in
-``%2$s``, if its format has numbers.
+Unnumbered directives are filled in their order, so a translation that changes the order must number them, as
+in ``%2$s``, if its format has numbers.
 
     >>> number("%s of %d")
     '%1$s of %2$d'
@@ -19,7 +19,9 @@ from multihead.text.placeholder_patterns import Kind, find
 
 _SIZES = r"[-+#0']*+(?:\d{1,3}|(?P<star>\*))?+(?:\.(?:\d{1,3}|(?P<star>\*))?+)?+"
 _KIND = r"(?:hh?|ll?|[Lqjzt])?[a-zA-Z@]|<PRI\w{1,12}>|#@\w{1,60}@"
-_PRINTF = regex.compile(rf"%%|%(?:\((?P<name>\w{{1,60}})\)|(?P<name>\d{{1,2}})\$)?+{_SIZES}(?P<kind>{_KIND})?")
+_PRINTF = regex.compile(
+    rf"%%|%(?:\((?P<name>\w{{1,60}})\)|(?P<name>\d{{1,2}})\$)?+{_SIZES}(?P<kind>{_KIND})?"
+)
 _BRACES = regex.compile(r"\{\{|\}\}|\{(?P<name>\d{0,2})(?P<kind>[!:][^{}]{0,60})?\}")
 _QT = regex.compile(r"%L?(?P<name>\d{1,2}|n)(?P<kind>)")
 _VARIABLES: frozenset[Kind] = frozenset(("variable", "icu"))
@@ -45,7 +47,9 @@ class Directive(NamedTuple):
 def number(text: str) -> str:
     """Return a format string with numbers in its directives if several are filled in their order."""
     for pattern in (_PRINTF, _BRACES):
-        plain = [directive for directive in _directives(text, pattern) if directive.kind and not directive.name]
+        plain = [
+            directive for directive in _directives(text, pattern) if directive.kind and not directive.name
+        ]
         if len(plain) > 1 and not any(directive.stars for directive in _directives(text, pattern)):
             for count, directive in reversed([*enumerate(plain, start=pattern is _PRINTF)]):
                 mark = f"{count}$" if pattern is _PRINTF else str(count)
@@ -106,14 +110,15 @@ def _faults(source: str, target: str, pattern: "regex.Pattern[str]") -> Iterator
 def _directives(text: str, pattern: "regex.Pattern[str]") -> Iterator[Directive]:
     for match in pattern.finditer(text):
         stars = len(match.captures("star")) if pattern is _PRINTF else 0
-        yield Directive(*match.span(), match[0], match["name"] or "", _kind_of(match), stars)
+        name = match["name"] or ""
+        yield Directive(match.start(), match.end(), match[0], name, _kind_of(match), stars)
 
 
 def _kind_of(match: "regex.Match[str]") -> str:
     if match[0] in ("%%", "{{", "}}") or (match.re is _PRINTF and not match["kind"]):
         return ""
     if match.re is _QT:
-        return match[0]
+        return str(match[0])
     return f"{match[0][0]}{match['kind'] or ''}{'}' if match.re is _BRACES else ''}"
 
 

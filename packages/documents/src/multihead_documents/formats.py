@@ -36,8 +36,8 @@ class Format:
     bilingual: bool = False
     """True if a file holds a text and its translation."""
     messages: str = ""
-    """For messages of programs, how directives such as ``%s`` are filled: in their "order", by "numbers" if they
-    have any (``%2$s``), as the "flags" of a message say, or as "qt" does. "" for texts without directives."""
+    """For messages of programs, how directives such as ``%s`` are filled: in their "order", by "numbers" if
+    they have any (``%2$s``), as the "flags" of a message say, or as "qt" does. "" for other texts."""
     timed: bool = False
     """True for subtitles."""
     seldom: bool = False

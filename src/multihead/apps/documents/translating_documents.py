@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -297,9 +297,7 @@ def _unnumbered(segment: Segment, translation: Markup, messages: str) -> tuple[M
         return translation, []
     source = _text(segment.source)
     forms = [
-        _map_text(
-            translation, lambda text, may=may: format_strings.without_numbers(text, source, may_number=may)
-        )
+        _map_text(translation, partial(format_strings.without_numbers, source=source, may_number=may))
         for may in (True, False)
     ]
     if messages == "numbers" or (messages == "flags" and not _NUMBERED.isdisjoint(segment.flags)):

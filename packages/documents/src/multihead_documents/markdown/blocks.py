@@ -26,7 +26,7 @@ class Block(NamedTuple):
     content: str
     tokens: Sequence[Token]
     kind: str
-    """``paragraph``, ``heading``, ``underlined`` (heading), ``title`` (of a container), ``cell``; ``note`` for
+    """``paragraph``, ``heading``, ``underlined`` (heading), ``title`` (of a container), ``cell`` or ``note``:
     what is said of lines that are not translated."""
     starts: Sequence[int]
     """Offsets in the content of lines, of escaped pipes and of what follows these ..."""

@@ -41,12 +41,11 @@ def formula_end(text: str, start: int, end: int) -> int | None:
         closing = _closing(opening)
         place = text.find(closing, opening.end(), min(end, opening.end() + _MOST))
         content = text[opening.end() : place]
-        # "\[^1\]" is a bracket of the text, "\\(" may be one of a path.
-        if opening[0] == "\\[":
-            signed = content[:1] == "\n" or _COMMAND.search(content)
-        else:
-            signed = opening[0][0] == "$" or opening[1] or _SIGN.search(content) or not _is_prose(content)
-        if place > 0 and content.strip() and signed:
+        if (
+            place > 0
+            and content.strip()
+            and (opening[0][0] == "$" or opening[1] or _is_math(opening, content))
+        ):
             return place + len(closing)
     match = _SINGLE.match(text, start, end)
     return match.end() if match and _is_formula(match) else None
@@ -130,6 +129,13 @@ def _last_line(state: StateBlock, line: int, end: int) -> int:
         if place:
             line, offset = place
     return line
+
+
+def _is_math(opening: re.Match[str], content: str) -> bool:
+    """Return whether a text in escaped brackets is a formula: ``\\[^1\\]`` is a bracket of the text."""
+    if opening[0] == "\\[":
+        return content[0] == "\n" or bool(_COMMAND.search(content))
+    return bool(_SIGN.search(content)) or not _is_prose(content)
 
 
 def _closing(opening: re.Match[str]) -> str:

@@ -160,7 +160,7 @@ class Markdown(TextDocument):
 
 
 def _differing(texts: Sequence[str], again: Sequence[str]) -> list[int]:
-    """Return the places of texts that are read again differently; if some are lost, those around the first."""
+    """Return the places of texts that are read again differently; if some are lost, around the first."""
     places = [place for place, pair in enumerate(zip(texts, again, strict=False)) if pair[0] != pair[1]]
     if len(texts) == len(again):
         return places

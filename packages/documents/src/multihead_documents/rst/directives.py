@@ -15,16 +15,17 @@ title text property remark example algorithm proof exercise exercise-start table
 # A title alone.
 title kept rubric centered contents csv-table
 # No title, and text below.
-kept text figure figure-md solution margin aside container div class only ifconfig tabs tab-set grid grid-item tabbed rst-class line-block
+kept text figure figure-md solution margin aside container div class only ifconfig tabs tab-set grid grid-item
+kept text tabbed rst-class line-block
 kept text function method attribute data module class exception decorator property classmethod staticmethod
 kept text automodule autoclass autofunction automethod autodata autoexception autoattribute currentmodule
 kept text option cmdoption program envvar confval describe object macro struct union enum enumerator member
 kept text type var directive role deffield function-signature hlist
 kept terms glossary
 # Text in their options alone, or none.
-kept kept image solution-start solution-end exercise-end mermaid code-block sourcecode code literalinclude toctree thumbnail video
-kept kept code-cell python r julia ojs sql bash dot bibliography include math raw index tableofcontents highlight
-kept kept nb-exec-table
+kept kept image code-block sourcecode code literalinclude toctree thumbnail video mermaid nb-exec-table raw
+kept kept code-cell python r julia ojs sql bash dot bibliography include math index tableofcontents highlight
+kept kept solution-start solution-end exercise-end
 """
 
 

@@ -31,7 +31,9 @@ def zones(text: str, line: SearchedLine) -> list[tuple[Span, Span]]:
     """Return the places of a line's placeholders in its translation, with those in the sentence."""
     spans = [span for _, span in line.table.entries] + list(line.table.left)
     places = locate(text, [span.text for span in spans])
-    return sorted((place, Span(span.start, span.end)) for place, span in zip(places, spans, strict=True) if place)
+    return sorted(
+        (place, Span(span.start, span.end)) for place, span in zip(places, spans, strict=True) if place
+    )
 
 
 def locate(text: str, parts: Sequence[str]) -> list[Span | None]:
@@ -92,7 +94,9 @@ def _merge(words: Sequence[Span], weights: Floats, zones: Sequence[Span]) -> tup
     """Return words, of which those in a zone are one, with the means of their weights, (words, ...)."""
     spans: list[Span] = []
     groups: list[list[int]] = []
-    for span, number in sorted([*((word, at) for at, word in enumerate(words)), *((zone, -1) for zone in zones)]):
+    for span, number in sorted(
+        [*((word, at) for at, word in enumerate(words)), *((zone, -1) for zone in zones)]
+    ):
         members = [number] if number >= 0 else []
         if spans and span.start < spans[-1].end:
             spans[-1] = Span(spans[-1].start, max(span.end, spans[-1].end))

@@ -12,12 +12,13 @@ from multihead.text.segmentation import adapt, split
 
 OWN = "text:"
 """Prefix of the ids of tags that were text, such as ``<b>`` in a JSON string."""
-_ORDINAL = "|".join(
-    "Januar Februar März April Mai Juni Juli August September Oktober November Dezember Advent FC Klasse Liga Platz"
-    " Stock Weltkrieg Jahrhundert Runde Bundesliga".split()
+_ORDINAL = (
+    "Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Advent|FC|Klasse|Liga|Platz"
+    "|Stock|Weltkrieg|Jahrhundert|Runde|Bundesliga"
 )
 _ITEM = regex.compile(
-    rf"(?:[-*+•‣◦▪·–—]|\(?(?:\d{{1,3}}|[A-Za-z]|[ivx]{{1,5}})\)|\d{{1,3}}\.(?![ \t](?:{_ORDINAL})\b))[ \t]+(?=\S)"
+    r"(?:[-*+•‣◦▪·–—]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})\)"
+    rf"|\d{{1,3}}\.(?![ \t](?:{_ORDINAL})\b))[ \t]+(?=\S)"
 )
 """The mark of an item in a list, or of a speaker; "1. Mai" is a date."""
 _SIGN = regex.compile(
@@ -216,7 +217,7 @@ def _lines(plain: str) -> list[Span]:
 
 
 def _core(plain: str, span: Span) -> Span | None:
-    """Return a sentence without the mark of a list item and without signs at its ends; None if nothing is left."""
+    """Return a sentence without a list item's mark and signs at its ends; None if nothing is left."""
     start, end = span
     if not plain[plain.rfind("\n", 0, start) + 1 : start].strip():
         mark = _ITEM.match(plain, start, end)
