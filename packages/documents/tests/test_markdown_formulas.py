@@ -27,7 +27,8 @@ SINGLE = [
 LONG = [
     *("$$\nx\n$$", "$$\nx = y\n= z\n$$", "$$\n- x\n+ y\n$$", "$$ x\n# y $$", "$$\n1. x\n2) y\n$$"),
     *("\\[\nx\n\\]", "\\\\[\nx\n- y\n\\\\]", "\\begin{align}\na &= b \\\\\n- c\n\\end{align}"),
-    *("$$\n\\text{no words}\n$$", "$$\n* x\n* y\n$$", "$$\n    x\n$$", "$$\nx\n---\ny\n$$", "$$\n| x |\n$$", "$x\n= y$", "$$\n=\n$$"),
+    *("$$\n\\text{no words}\n$$", "$$\n* x\n* y\n$$", "$$\n    x\n$$", "$$\nx\n---\ny\n$$"),
+    *("$$\n| x |\n$$", "$x\n= y$", "$$\n=\n$$"),
 ]  # fmt: skip
 MONEY = ["$5 and $10", "US$5 or A$6", "$HOME", "$1.50 to $2", "\\$5", "$5-$6"]
 LONE = ["5 $", "$ 5 and $ 6"]
