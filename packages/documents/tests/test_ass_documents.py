@@ -60,7 +60,7 @@ def test_codes_are_tags(dialogue: str, source: str, tmp_path: Path) -> None:
 
 
 def test_signs_of_codes_in_a_translation_are_replaced(tmp_path: Path) -> None:
-    assert opened(tmp_path, "a").render({0: r"{\b1}x\Ny"}).decode().endswith(",,(⧵b1)x⧵Ny\n")
+    assert opened(tmp_path, "a").render({0: r"{\b1}x\Ny"}).decode().endswith(",,(\\b1)x⧵Ny\n")
 
 
 @pytest.mark.parametrize(("old", "new"), [("Layer, ", ""), (", Text", ""), ("Format: L", "X: L")])

@@ -19,8 +19,9 @@ _CODE = re.compile(rf"{_DRAWING}|\{{[^{{}}]*\}}|\\[Nnh]")
 """A drawing, override tags, a line break or hard space."""
 _SWITCH = re.compile(r"\{\\([ibus])([01]?)\}")
 _TIME = re.compile(r"\s*(\d{1,3}):(\d{1,2}):(\d{1,2})(?:[.:](\d{1,9}))?\s*\Z")
-_LOOKALIKES = str.maketrans("{}\\", "()⧵")
+_LOOKALIKES = str.maketrans("{}", "()")
 """Replacements of signs of codes in translations: the format has no escapes."""
+_BREAK = re.compile(r"\\(?=[Nnh])")
 
 
 class SubStation(TextDocument):
@@ -94,4 +95,4 @@ class SubStation(TextDocument):
 
 
 def _escape(text: str) -> str:
-    return one_line(text).translate(_LOOKALIKES)
+    return _BREAK.sub("⧵", one_line(text).translate(_LOOKALIKES))

@@ -239,7 +239,11 @@ class SentenceSearch:
         notes += [
             f'the digits of "{number}" are missing' for number in lost_digits(line.rewritten, carried.text)
         ]
-        if not (carried.lost or outcome.unplaced) and is_format_string(line.unit.text):
+        if (
+            "%" in line.unit.text
+            and not (carried.lost or outcome.unplaced)
+            and is_format_string(line.unit.text)
+        ):
             notes += faults(line.unit.text, carried.text)
         if not carried.text.strip():
             notes.append(EMPTY)
