@@ -5,9 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from capitals import capital_translator
 from command_line import Captured, fail, run
 
 from multihead.cli import main, translate
+from multihead.cli._translating_lines import BySentence
+from multihead.recipe.settings import SearchSettings
 from multihead.text.lines import read_lines
 
 
@@ -24,6 +27,19 @@ class StandardInput:
 
     def __call__(self, text: str) -> None:
         self.patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+def test_marks_of_lists_and_indentation_stay() -> None:
+    lines = ["  - ein Hund", "12. ein Hund", "\tein Hund", "✓ ein Hund → eine Katze", "<ph14> ein Hund", "  "]
+    translate = BySentence(capital_translator(), SearchSettings(), None, sentences=True)
+    assert [translation.text for translation in translate(lines, [], 0)] == [
+        "  - EIN HUND",
+        "12. EIN HUND",
+        "\tEIN HUND",
+        "✓ EIN HUND → EINE KATZE",
+        "<ph14> EIN HUND",
+        "",
+    ]
 
 
 def test_each_line_is_translated_in_order(trained: Path, typed: StandardInput, capfdbinary: Captured) -> None:

@@ -52,6 +52,13 @@ def test_a_folder_is_translated_into_another(trained: Path, manual: Path, capfdb
     assert one.read_bytes() == (made / "a.md").read_bytes()
 
 
+def test_empty_documents_of_a_folder_stay_empty(trained: Path, manual: Path, capfdbinary: Captured) -> None:
+    (manual / "deep" / "empty.md").touch()
+    _, messages = run(capfdbinary, "translate", trained, manual)
+    assert (manual.parent / "manual.en" / "deep" / "empty.md").read_bytes() == b""
+    assert "1 empty documents stay empty" in messages
+
+
 def test_one_broken_document_does_not_stop_the_others_and_the_rest_is_not_repeated(
     trained: Path, manual: Path, capfdbinary: Captured
 ) -> None:

@@ -2,11 +2,13 @@
 
 import random
 
+import numpy as np
 import pytest
 
-from multihead.tasks.translation.texts.tag_alignment import as_wholes
+from multihead.tasks.translation.texts.protected_line import SearchedLine, WordSpelling, line
+from multihead.tasks.translation.texts.tag_alignment import anchor, as_wholes, proportional, zones
 from multihead.tasks.translation.texts.tag_placement import with_tags
-from multihead.tasks.translation.texts.text_layout import PlacedTag, SentenceUnit, laid_out
+from multihead.tasks.translation.texts.text_layout import PlacedTag, SentenceUnit, laid_out, restore
 from multihead.text.markup import Markup, Piece, Tag, nest
 
 OPEN, CLOSE = Tag("1", "open"), Tag("1", "close")
@@ -57,3 +59,45 @@ def test_spelled_tags_are_paired_by_name_and_the_rest_is_single() -> None:
         ("<b>", "open"), ("<i>", "alone"), ("</b>", "close"), ("</i>", "alone"), ("<br>", "alone"),
         ("<B>", "open"), ("</b>", "close"),
     ]  # fmt: skip
+
+
+def _line(text: str) -> SearchedLine:
+    layout = laid_out(Markup.of(text), "de")
+    return line(layout.units[0], frozenset(), None, WordSpelling())
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("Hallo <span>%1$s</span>, du", "%1$s, hello you", "<span>%1$s</span>, hello you"),
+        ("Von <b>%s</b> bis <i>%d</i> x", "x %d to %s", "x <i>%d</i> to <b>%s</b>"),
+        ("Lies <b>{}</b> gern", "Gladly read {}", "Gladly read <b>{}</b>"),
+        ("<a>{name}</a> und <b>100 km</b> x", "x 100 km and {name}", "x <b>100 km</b> and <a>{name}</a>"),
+        ("Sieh <b>http://a.de/b-c</b> an", "Look at http://a.de/b-c", "Look at <b>http://a.de/b-c</b>"),
+        ("a <b>%%</b> b", "x %% y", "x <b>%%</b> y"),
+    ],
+)
+def test_tags_around_a_placeholder_stay_around_it(source: str, target: str, expected: str) -> None:
+    searched = _line(source)
+    # Attention that is wrong throughout: every word attends to the last one.
+    wrong = proportional(searched.unit.text, target)
+    wrong.matrix_TS[:] = np.arange(wrong.matrix_TS.shape[1]) == wrong.matrix_TS.shape[1] - 1
+    placed = with_tags(searched.unit, target, anchor(wrong, zones(target, searched)))
+    assert restore(placed).text == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        (("die Formel ", ", und"), "the formula, and", "the formula ¦, and"),
+        (("die Formel ", " gilt"), "the formula holds", "the formula ¦ holds"),
+        (("(", ") gilt"), "( ) holds", "(¦) holds"),
+        (("Hund", " läuft"), "dog runs", "dog¦ runs"),
+        (("公式 ", " 成立"), "公式成立", "¦公式成立"),
+    ],
+)
+def test_a_single_tag_touches_what_it_touched(source: tuple[str, str], target: str, expected: str) -> None:
+    before, after = source
+    unit = SentenceUnit(before + after, (PlacedTag(len(before), Tag("1", "alone")),))
+    placed = with_tags(unit, target, proportional(unit.text, target))
+    assert "".join(piece if isinstance(piece, str) else "¦" for piece in placed.pieces) == expected

@@ -111,7 +111,9 @@ def held(name: str, text: str) -> str:
     if kind == ".srt":
         text = re.sub(r"</?(?:i|b|u|s|font)(?:\s[^<>\n]*)?>", lambda tag: f"‹{tag[0][1:-1]}›", text)
         text = text.replace("-->", "→")
-    if kind == ".txt":
+    if kind == ".ass":
+        text = re.sub(r"\\(?=[Nnh])", "⧵", text.replace("{", "(").replace("}", ")"))
+    if kind in (".txt", ".ass"):
         text = re.sub(r"[^\S\r\n\v\f\x85\u2028\u2029]*[\r\n\v\f\x85\u2028\u2029]\s*", " ", text)
     if kind in OFFICE:
         text = re.sub("[\t\n\r]", " ", text)
@@ -131,8 +133,8 @@ def collapsed(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """Return a text without the dash that begins a speaker's line, or what white space may have become."""
-    return re.sub(r"^[-‐–—\s\ufffd]+|[\s\ufffd]+$", "", text)
+    """Return a text without what begins a speaker's line, or what white space may have become."""
+    return re.sub(r"^(?:[-‐–—\s\ufffd]|\[[^\[\]\n]{1,60}\])+|[\s\ufffd]+$", "", text)
 
 
 def opened(folder: Path, name: str, data: bytes) -> Document:

@@ -187,3 +187,17 @@ def test_every_sentence_of_any_page_is_found_in_its_place(text: str) -> None:
         for piece, span in items:
             if not isinstance(piece, str) and "\n" not in piece.raw:
                 assert text[slice(*span)].replace("\\|", "|") == piece.raw.replace("\\|", "|")
+
+
+def test_only_the_paragraph_that_cannot_be_read_again_is_escaped(tmp_path: Path) -> None:
+    document = opened(tmp_path, "a *b* c\n\nd :smile: e\n\nf *g*\n")
+    tags = [segment.source.tags for segment in document.segments]
+    page = document.render(
+        {
+            0: Markup.of("x ", tags[0][0], "y", tags[0][1], " z"),
+            1: Markup.of("v", tags[1][0], "w *u*"),
+            2: Markup.of("t ", tags[2][0], "s", tags[2][1]),
+        }
+    )
+    assert page.decode().startswith("x *y* z\n\nv")
+    assert page.decode().endswith("\n\nt *s*\n")

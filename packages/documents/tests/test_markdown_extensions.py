@@ -48,6 +48,26 @@ def translated(folder: Path, text: str) -> tuple[list[str], str]:
         ("```{note} a\n:class: tip\nb **c**\n\nd\n```\ne\n", ["a", "b {1}c{/1}", "d", "e"], None),
         ("````{tip}\n```\ncode\n```\nb\n````\n", ["b"], "````{tip}\n```\ncode\n```\nB\n````\n"),
         ("```{code-block} python\nb\n```\nc\n", ["c"], "```{code-block} python\nb\n```\nC\n"),
+        ("a\n\n+++ {\"b\": []}\n\nc\n\n+++\n", ["a", "c"], "A\n\n+++ {\"b\": []}\n\nC\n\n+++\n"),
+        ("(a-b)=\n# c\n\n(d e)=\nf\n", ["c", "f"], "(a-b)=\n# C\n\n(d e)=\nF\n"),
+        ("```{figure} a.png\n:name: b\n:alt: c\n\nd *e*\n\nf\n```\n", ["c", "d {1}e{/1}", "f"],
+            "```{figure} a.png\n:name: b\n:alt: C\n\nD *E*\n\nF\n```\n"),
+        (":::{figure-md} name\n![a](b.png)\n\nc\n:::\nd\n", ["a", "c", "d"],
+            ":::{figure-md} name\n![A](b.png)\n\nC\n:::\nD\n"),
+        ("```{figure-md} name\n:class: x\n![a](b.png)\n\nc\n```\n", ["a", "c"], None),
+        ("```{prf:theorem} a b\n:label: c\n\nd\n```\n", ["a b", "d"],
+            "```{prf:theorem} A B\n:label: c\n\nD\n```\n"),
+        ("```{solution} name\na\n```\n", ["a"], "```{solution} name\nA\n```\n"),
+        ("```{solution-start} name\n:class: x\n```\na\n```{solution-end}\n```\n", ["a"], None),
+        ("````{tab-set}\n```{tab-item} a\nb\n```\n````\n", ["a", "b"],
+            "````{tab-set}\n```{tab-item} A\nB\n```\n````\n"),
+        ("::::{tab-set}\n:::{tab-item} a\n:sync: b\nc\n:::\n::::\nd\n", ["a", "c", "d"], None),
+        ("```{glossary}\na b\n: c\nd\n\ne\n: f\n```\n", ["c d", "f"],
+            "```{glossary}\na b\n: C D\n\ne\n: F\n```\n"),
+        ("```{glossary}\na b\n  c\n  d\n\ne\n    f\n```\n", ["c d", "f"], None),
+        ("```{list-table} a\n---\nheader-rows: 1\n---\n* - b\n  - c\n```\n", ["a", "b", "c"], None),
+        ("```{versionadded} 1.2 a\nb\n```\n", ["a", "b"], "```{versionadded} 1.2 A\nB\n```\n"),
+        (":::{code-block} python\na\n:::\n:::{image} a.png\n:alt: b\n:::\nc\n", ["b", "c"], None),
         ("[^1]: a\n\n    b\n\n        code\n\n    c\n", ["a", "b", "c"], None),
         ("[^1]: a\n\n    b\n\n        code\n", ["a", "b"], "[^1]: A\n\n    B\n\n        code\n"),
         ("[^1]: a\nb\n\n    c\n", ["a b", "c"], "[^1]: A B\n\n    C\n"),
@@ -259,3 +279,10 @@ def test_any_title_is_read_by_yaml_as_it_was_meant(text: str, quote: str) -> Non
     yaml: Any = pytest.importorskip("yaml")
     spelled = Entry("title", "", Span(0, 0), quote).spell(text)
     assert yaml.safe_load(f"title: {spelled}\n") == {"title": text}
+
+
+def test_a_directive_whose_text_is_not_translated_is_named(tmp_path: Path) -> None:
+    page = "---\na: b\n---\n\n```{my-own}\na\n```\n\n```{math}\nx\n```\n\n```{code-cell} ipython3\ny\n```\n"
+    (tmp_path / "a.md").write_text(page, encoding="utf-8")
+    document = open_document(tmp_path / "a.md")
+    assert document.notes == [(f"{tmp_path}/a.md:5", "the text of {my-own} is not translated")]

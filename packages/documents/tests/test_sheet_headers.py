@@ -81,3 +81,9 @@ def test_nothing_but_codes_and_numbers_is_no_text(tmp_path: Path) -> None:
     )
     assert [segment.source.text for segment in document.segments] == ["Zelle"]
     assert document.render({0: document.segments[0].source})
+
+
+def test_a_translation_without_letters_is_read_again(tmp_path: Path) -> None:
+    document = open_document(workbook(tmp_path, header_left="Eins"))
+    document.write({1: "<"}, tmp_path / "b.xlsx")
+    assert [segment.source.text for segment in open_document(tmp_path / "b.xlsx").segments] == ["Zelle", "<"]

@@ -76,6 +76,7 @@ def read_and_write(path: Path) -> None:
         "latex",
         "srt",
         "vtt",
+        "ass",
         "yaml",
     ):
         return  # what else is spoilt may come to be other markup

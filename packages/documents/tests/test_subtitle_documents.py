@@ -194,3 +194,25 @@ def test_files_of_different_cuts_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
     with pytest.raises(DocumentError, match="not a subtitle file"):
         list(subtitle_pairs(tmp_path / "a.txt", tmp_path / "en.vtt"))
+
+
+@pytest.mark.parametrize(
+    ("line", "segments"),
+    [
+        ("- ANNA: Guten Tag.\n- BEN (off): Hallo.", ["Guten Tag.", "Hallo."]),
+        ("[Musik]", []),
+        ("[Tür] ANNA: Wer ist da?", ["Wer ist da?"]),
+        ("ANNA: Ich gehe\nnach Hause.", ["Ich gehe nach Hause."]),
+        ("Um 12: Essen", ["Um 12: Essen"]),
+    ],
+)
+def test_names_and_sounds_before_a_text_stay(line: str, segments: list[str], tmp_path: Path) -> None:
+    (tmp_path / "a.srt").write_text(f"1\n00:00:01,000 --> 00:00:02,000\n{line}\n", encoding="utf-8")
+    document = open_document(tmp_path / "a.srt")
+    assert [segment.source.text for segment in document.segments] == segments
+    written = document.render({number: text.upper() for number, text in enumerate(segments)}).decode()
+    for text in segments:
+        assert text.upper() in written
+    assert [name for name in ("ANNA:", "BEN (off):", "[Musik]", "[Tür]") if name in line] == [
+        name for name in ("ANNA:", "BEN (off):", "[Musik]", "[Tür]") if name in written
+    ]

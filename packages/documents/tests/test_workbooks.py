@@ -195,3 +195,14 @@ def test_ten_thousand_cells_take_time_in_proportion(tmp_path: Path) -> None:
     assert document.segments[0].max_length == 32_767
     document.render({segment.number: "a" for segment in document.segments})
     assert time.process_time() - begun < 20
+
+
+def test_text_in_a_formula_is_named(tmp_path: Path) -> None:
+    formulas = ('CONCATENATE("Ein Mann ",B2)', 'TEXT(A1,"dd.mm.yyyy")', 'IF(A1="ja",1,2)', '"Der "&amp;A1')
+    row = "".join(f"<c t='str'><f>{formula}</f><v>x</v></c>" for formula in formulas)
+    sheet = f"<worksheet xmlns='{SPACE}'><sheetData><row>{row}</row></sheetData></worksheet>"
+    members = {name: data for name, data in BOOK.items() if "sheet1.xml.rels" not in name}
+    document = opened(tmp_path, {**members, SHEET: sheet.encode()})
+    ((place, note),) = document.notes
+    assert place.endswith("!A1 and 1 more")
+    assert note == "the text in the formula is not translated"

@@ -85,7 +85,7 @@ def translate_all(
     console = _console.messages()
     plan = plan_translations(documents, output, translator.target_language, only=only)
     linked = linked_places([path for path, _ in plan.documents])
-    failed = before = 0
+    failed = before = empty = 0
     unchanged: list[Path] = []
     with find_finished(plan.root) as done:
         for path, to in plan.documents:
@@ -100,11 +100,17 @@ def translate_all(
                     unchanged.append(to)
                     continue
                 to.parent.mkdir(parents=True, exist_ok=True)
+                if path.is_file() and not path.stat().st_size:
+                    to.write_bytes(b"")
+                    empty += 1
+                    continue
                 translate(request, translator, folders)
                 done.add(path, to, key)
             except UserError as error:
                 console.print(f"multihead: {error}", style="red")
                 failed += 1
+    if empty:
+        console.print(f"{empty:,} empty documents stay empty")
     if before:
         console.print(f"not translated again, because nothing has changed: {before:,}")
     if unchanged:

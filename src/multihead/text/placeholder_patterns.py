@@ -76,7 +76,7 @@ _EXTENSION = (
     "mov|sql|db|pot?|xliff?|xlf|tmx|srt|vtt|properties"
 )
 _SPACE = r"[ \u00a0\u2009\u202f]"
-_SIGN = r"%|‰|°[CF]?|℃|℉|\p{Sc}"
+_SIGN = r"%(?!%|\d{1,2}\$|[sdifu@](?![A-Za-z]))|‰|°[CF]?|℃|℉|\p{Sc}"
 _UNIT = (
     r"(?:USD|EUR|GBP|JPY|KRW|CHF|CNY|[kcmdµμn]?m[²³]?(?:/s[²]?|/h)?|mph|kph|[kmµμ]?g|[kMGTP](?:i?B|bit|bps)(?:/s)?|"
     r"[kMG]?Hz|[kMG]Wh?|[mk]V|mA|kN|[hkM]?Pa|bar|[kM]J|k?cal|[mcdh]?l|ms|s|min|h|ha|px|pt|r?em|[dp]pi|fps|dB|lbs?|"
@@ -105,7 +105,7 @@ _PATTERNS: Mapping[Kind, str] = {
     r"|(?<![A-Za-z0-9_])\$(?:t\([^()\n]{1,200}+\)|[A-Za-z_@][A-Za-z0-9_@]{0,60}+\$(?![A-Za-z0-9_]))"
     r"|(?<![\w$])\$[a-z_]\w{0,60}+(?![\w$])",
     "printf": r"%(?:\d{1,2}\$)?#@\w{1,60}@|%arg(?!\w)"  # variables of Apple's plural rules
-    r"|%%|%@|%(?:\(\w{1,60}\)|\d{1,2}\$)?[-+#0]{0,4}+(?:\d{1,3}|\*)?(?:\.(?:\d{1,3}|\*))?"
+    r"|%%|%@|%(?:\d{1,2}\$)?[-+#0]{0,4}+\d{0,3}<PRI\w{1,12}>|%(?:\(\w{1,60}\)|\d{1,2}\$)?[-+#0]{0,4}+(?:\d{1,3}|\*)?(?:\.(?:\d{1,3}|\*))?"
     r"(?:hh?|ll?|[Lqjzt])?(?:[disfu@](?![A-Za-z]{3})|[oxXeEFgGaAcCSpnb](?![A-Za-z]))(?![\d_])|%L?[1-9]\d?(?![\d$.\w])",
     "url": rf"(?<![{_LATIN}\d_])(?:[A-Za-z][A-Za-z0-9+.-]{{1,20}}://|www\.)(?=[\w{{\[]){_URL}++|mailto:{_URL}++"
     rf"|(?<![\w@.-])(?:[A-Za-z0-9-]{{1,63}}\.){{1,5}}(?:{_TOP}){_NO_WORD}(?![.-]?\w)(?:/{_URL}*+)?",

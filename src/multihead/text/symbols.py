@@ -148,6 +148,11 @@ def split(text: str) -> Iterator[tuple[str, bool]]:
         yield unescape(text[end:]), False
 
 
+def plain(text: str) -> str:
+    """Return marked text as plain text without its symbols."""
+    return "".join(part for part, is_symbol in split(text) if not is_symbol)
+
+
 def reserved_symbols(content: Mapping[str, Any]) -> dict[str, int]:
     """Return the symbols that a ``tokenizer.json`` of ours reserves, with their ids."""
     rule = metaspace(content)

@@ -71,12 +71,12 @@ class Tokenizer:
         self.unk_id = _special_id(vocabulary, UNKNOWN, place)
         self.bos_id = _special_id(vocabulary, BEGIN, place)
         self.eos_id = _special_id(vocabulary, END, place)
-        self._skipped = {self.pad_id, self.bos_id, self.eos_id}
         added = library.get_added_tokens_decoder().values()
         self.symbols = (
             reserved_symbols(self.content) if any(is_symbol(token.content) for token in added) else {}
         )
-        self.special_ids = frozenset({self.unk_id, *self._skipped, *self.symbols.values()})
+        self._silent = frozenset((self.pad_id, self.bos_id, self.eos_id, *self.symbols.values()))
+        self.special_ids = self._silent | {self.unk_id}
         marks = (mark for mark in _WORD_MARKS if any(piece.startswith(mark) for piece in self._pieces))
         self._word_mark = next(marks, "")
         library.no_padding()
@@ -172,7 +172,7 @@ class Tokenizer:
         return pieces
 
     def decode(self, ids: Iterable[int], unknown: Sequence[str] = ()) -> str:
-        """Return the text of token ids; begin, end and padding tokens are skipped.
+        """Return the text of token ids; begin, end and padding tokens and reserved symbols are skipped.
 
         Args:
             ids: token ids.
@@ -182,7 +182,7 @@ class Tokenizer:
         pieces = [
             f"{self._word_mark}{next(words, UNKNOWN)}" if number == self.unk_id else self._pieces[number]
             for number in map(int, ids)
-            if number not in self._skipped
+            if number not in self._silent
         ]
         decoder = self._library.decoder
         return _guard(lambda: str(decoder.decode(pieces))) if decoder else " ".join(pieces)

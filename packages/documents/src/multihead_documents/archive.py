@@ -27,7 +27,7 @@ class Archive:
     """An untrusted zip archive.
 
     Raises:
-        DocumentError: it is no zip archive, damaged, encrypted, or unpacks to more than is allowed.
+        DocumentError: it is not a zip archive, damaged, encrypted, or unpacks to more than is allowed.
     """
 
     def __init__(self, path: Path) -> None:

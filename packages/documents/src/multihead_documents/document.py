@@ -33,6 +33,8 @@ class Document(ABC):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.segments: list[Segment] = []
+        self.notes: list[tuple[str, str]] = []
+        """(place, note) of texts that are not translated."""
 
     def note_links(self, places: Iterable[str]) -> None:  # noqa: B027
         """Take note of places in it that other documents link to, by the words of headings."""

@@ -35,6 +35,9 @@ class Format:
     """Size limit of a file in bytes."""
     bilingual: bool = False
     """True if a file holds a text and its translation."""
+    messages: str = ""
+    """For messages of programs, how directives such as ``%s`` are filled: in their "order", by "numbers" if
+    they have any (``%2$s``), as the "flags" of a message say, or as "qt" does. "" for other texts."""
     timed: bool = False
     """True for subtitles."""
     seldom: bool = False
@@ -70,6 +73,7 @@ FORMATS = (
     Format("text", (".txt",), "plain_text:PlainText"),
     Format("srt", (".srt",), "subtitles.srt:SubRip", timed=True),
     Format("vtt", (".vtt",), "subtitles.vtt:WebVtt", timed=True),
+    Format("ass", (".ass",), "subtitles.ass:SubStation", timed=True),
     Format(
         "po",
         (".po", ".pot"),
@@ -77,8 +81,16 @@ FORMATS = (
         ("text", *_TARGET),
         "strings.po:catalogue_text",
         bilingual=True,
+        messages="flags",
     ),
-    Format("xliff", (".xliff", ".xlf"), "memories.xliff:Xliff", ("data", *_TARGET), bilingual=True),
+    Format(
+        "xliff",
+        (".xliff", ".xlf"),
+        "memories.xliff:Xliff",
+        ("data", *_TARGET),
+        bilingual=True,
+        messages="order",
+    ),
     Format("tmx", (".tmx",), "memories.tmx:Tmx", ("data", *_BOTH), bilingual=True),
     Format("html", (".html", ".htm"), "web.html:Page", ("text", *_BOTH), "web.html:page_text"),
     Format("html", (".xhtml",), "web.xhtml:XhtmlPage", ("text", *_BOTH), "web.xhtml:xhtml_text"),
@@ -95,6 +107,7 @@ FORMATS = (
         "strings.json_messages:JsonMessages",
         ("text", *_TARGET),
         seldom=True,
+        messages="order",
     ),
     Format(
         "yaml",
@@ -103,6 +116,7 @@ FORMATS = (
         ("text", *_BOTH),
         largest=_SLOW,
         seldom=True,
+        messages="order",
     ),
     Format(
         "properties",
@@ -110,9 +124,17 @@ FORMATS = (
         "strings.properties:Properties",
         decoder="strings.properties:properties_text",
         seldom=True,
+        messages="numbers",
     ),
-    Format("android", (".xml",), "strings.android:AndroidStrings", ("data", *_TARGET), seldom=True),
-    Format("resx", (".resx", ".resw"), "strings.resx:Resources", ("data",)),
+    Format(
+        "android",
+        (".xml",),
+        "strings.android:AndroidStrings",
+        ("data", *_TARGET),
+        seldom=True,
+        messages="numbers",
+    ),
+    Format("resx", (".resx", ".resw"), "strings.resx:Resources", ("data",), messages="order"),
     Format(
         "qt",
         (".ts",),
@@ -120,20 +142,29 @@ FORMATS = (
         ("data", *_TARGET),
         bilingual=True,
         seldom=True,
+        messages="qt",
     ),
     Format(
         "strings",
         (".strings",),
         "strings.apple_strings:AppleStrings",
         decoder="strings.apple_strings:strings_text",
+        messages="numbers",
     ),
-    Format("stringsdict", (".stringsdict",), "strings.stringsdict:PluralRules", ("data", *_TARGET)),
+    Format(
+        "stringsdict",
+        (".stringsdict",),
+        "strings.stringsdict:PluralRules",
+        ("data", *_TARGET),
+        messages="numbers",
+    ),
     Format(
         "xcstrings",
         (".xcstrings",),
         "strings.xcstrings:StringCatalogue",
         ("text", *_TARGET),
         bilingual=True,
+        messages="numbers",
     ),
     Format("csv", (".csv", ".tsv"), "csv_table:CsvTable", ("text", "columns"), seldom=True),
     Format(
@@ -176,7 +207,9 @@ def format_of(path: Path | str) -> Format:
     ending = Path(path).suffix.lower()
     if ending not in BY_ENDING:
         fact = (
-            f"a file ending in {ending!r} is no document that is read" if ending else "a name without ending"
+            f"a file ending in {ending!r} is not a document that is read"
+            if ending
+            else "a name without ending"
         )
         remedy = f"{conversion(path)}. " if conversion(path) else ""
         raise DocumentError(fact, place=str(path), remedy=f"{remedy}Endings: {', '.join(BY_ENDING)}.")

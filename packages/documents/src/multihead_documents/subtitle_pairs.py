@@ -58,7 +58,9 @@ def _cues(path: Path | str) -> list[_Cue]:
     times: dict[tuple[float, float], list[Segment]] = {}
     for segment in document.segments:
         if segment.start is None or segment.end is None:
-            raise DocumentError("not a subtitle file", place=str(path), remedy="Subtitles are .srt and .vtt.")
+            raise DocumentError(
+                "not a subtitle file", place=str(path), remedy="Subtitles are .srt, .vtt and .ass."
+            )
         times.setdefault((segment.start, segment.end), []).append(segment)
     return [
         _Cue(start, end, " ".join(segment.source.text for segment in segments), segments[0].place)

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,15 @@ from multihead.apps.documents.document_journal import Journal, read, spell
 from multihead.apps.documents.translation_memory import TranslationMemory
 from multihead.data.documents.library import (
     Document,
+    Markup,
     Segment,
+    Tag,
     Translation,
     faults,
     format_of,
     languages_match,
     open_document,
+    to_document,
     to_translate,
     write,
 )
@@ -29,8 +32,26 @@ from multihead.system import disk
 from multihead.system.progress import OnCount
 from multihead.tasks.translation.texts.text_results import TextTranslation
 from multihead.tasks.translation.texts.text_translator import TextTranslator
+from multihead.text import format_strings
 from multihead.text.terms import Glossary
 
+_NUMBERED = frozenset(
+    f"{name}-format"
+    for name in (
+        "c",
+        "objc",
+        "php",
+        "perl",
+        "tcl",
+        "awk",
+        "java-printf",
+        "python-brace",
+        "rust",
+        "gcc-internal",
+    )
+)
+"""Flags of messages in PO files whose directives may be numbered."""
+MOVED = "directives without numbers have changed places"
 KEPT = "kept as it is"
 """Warning for a text without a translation by the model."""
 CHUNK = 6000
@@ -131,7 +152,12 @@ def translate_document(
     document.note_links(request.linked)
     glossary = Glossary.load(request.glossary) if request.glossary else None
     memory = _memory(request.memory, source, target) if request.memory else None
-    summary = Summary(segments=len(document.segments), cautions=_cautions(document, source, target))
+    messages = format_of(request.path).messages
+    summary = Summary(
+        segments=len(document.segments),
+        warnings=list(document.notes),
+        cautions=_cautions(document, source, target),
+    )
     if caution:
         for text in summary.cautions:
             caution(text)
@@ -141,8 +167,11 @@ def translate_document(
         if segment.translated and not request.again:
             summary.kept += 1
         elif memory and (match := memory.find(segment.source)):
-            translations[segment.number] = Translation(match.target)
+            problems = _format_faults(segment, match.target, messages)
+            translations[segment.number] = Translation(match.target, review=bool(problems))
             summary.from_memory += 1
+            summary.review += bool(problems)
+            summary.warnings += [(segment.place, problem) for problem in problems]
         else:
             pending.append(segment)
     with Journal(request.output, translation_digest(request, translator, folders)) as journal:
@@ -154,14 +183,15 @@ def translate_document(
             progress(summary.segments - len(by_number), summary.segments)
         for chunk in _chunks([segment for segment in pending if segment.number in by_number]):
             results = translator.translate_markup(
-                [to_translate(segment.source) for segment in chunk],
+                [to_translate(_numbered(segment, messages)) for segment in chunk],
                 request.search,
                 sentences=request.sentences,
                 glossary=glossary,
                 bare=True,
             )
             records = [
-                _record(segment, translated) for segment, translated in zip(chunk, results, strict=True)
+                _record(segment, translated, messages)
+                for segment, translated in zip(chunk, results, strict=True)
             ]
             journal.add(records)
             for segment, record in zip(chunk, records, strict=True):
@@ -253,10 +283,53 @@ def _chunks(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
         yield chunk
 
 
-def _record(segment: Segment, translation: TextTranslation) -> dict[str, Any]:
+def _numbered(segment: Segment, messages: str) -> Markup:
+    """Return the source of a message with numbered directives, so that equal ones are not mistaken."""
+    return _map_text(segment.source, format_strings.number) if messages else segment.source
+
+
+def _unnumbered(segment: Segment, translation: Markup, messages: str) -> tuple[Markup, list[str]]:
+    """Return a translation of ``_numbered`` in the style of its source, and what that style cannot say.
+
+    Directives that changed places stay numbered if the message allows it.
+    """
+    if not messages:
+        return translation, []
+    source = _text(segment.source)
+    forms = [
+        _map_text(translation, partial(format_strings.without_numbers, source=source, may_number=may))
+        for may in (True, False)
+    ]
+    if messages == "numbers" or (messages == "flags" and not _NUMBERED.isdisjoint(segment.flags)):
+        return forms[0], []
+    return forms[1], [MOVED] if forms[0] != forms[1] else []
+
+
+def _format_faults(segment: Segment, target: Markup, messages: str) -> list[str]:
+    if not messages or any(flag.startswith("no-") for flag in segment.flags):
+        return []
+    is_qt = messages == "qt" or any(flag.startswith("qt-") for flag in segment.flags)
+    return format_strings.faults(_text(segment.source), _text(target), is_qt=is_qt)
+
+
+def _text(markup: Markup) -> str:
+    """Return the text of markup, with NUL in place of each tag."""
+    return "".join(piece if isinstance(piece, str) else "\0" for piece in markup.pieces)
+
+
+def _map_text(markup: Markup, change: Callable[[str], str]) -> Markup:
+    """Return markup with a function applied to its text, which leaves the NUL in place of each tag."""
+    texts = change(_text(markup)).split("\0")
+    tags = [piece for piece in markup.pieces if isinstance(piece, Tag)]
+    return Markup.of(texts[0], *(piece for pair in zip(tags, texts[1:], strict=True) for piece in pair))
+
+
+def _record(segment: Segment, translation: TextTranslation, messages: str) -> dict[str, Any]:
     """Return a translated segment as a line of the journal."""
     warnings = list(translation.warnings)
-    target = spell(translation.markup)
+    written, problems = _unnumbered(segment, to_document(translation.markup), messages)
+    warnings += problems or _format_faults(segment, written, messages)
+    target = spell(written)
     if not translation.text.strip():
         # Nobody would notice a text that is missing from the document.
         target = spell(segment.source)
@@ -268,7 +341,9 @@ def _record(segment: Segment, translation: TextTranslation) -> dict[str, Any]:
         "target": target,
         "confidence": round(translation.confidence, 4),
         "review": translation.doubtful or bool(warnings),
-        "unplaced": list(translation.unplaced),
+        "unplaced": [
+            format_strings.without_numbers(name, _text(segment.source)) for name in translation.unplaced
+        ],
         "missing": [term.source for term in translation.missing],
         "warnings": warnings,
     }

@@ -83,7 +83,10 @@ class LibreTranslate:
             response["detectedLanguage"] = [_detect(text, direction) for text in parsed.texts]
         if parsed.single:
             response = {name: values[0] for name, values in response.items()}  # type: ignore[index]
-        if notes := [note for answer in answers for note in answer.notes]:
+        texts = [f"text {number}, " if len(answers) > 1 else "" for number in range(1, len(answers) + 1)]
+        if notes := [
+            f"{text}{note}" for text, answer in zip(texts, answers, strict=True) for note in answer.notes
+        ]:
             response["notes"] = notes
         return JSONResponse(response)
 

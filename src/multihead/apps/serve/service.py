@@ -243,7 +243,9 @@ def _html(
     html: bytes = library.render(page, translations) if translated else text.encode()
     lengths = [max(1, len(segment_translation.source)) for segment_translation in translated]
     mean = sum(a.confidence * n for a, n in zip(answers, lengths, strict=True)) / max(1, sum(lengths))
-    notes = tuple(note for answer in answers for note in answer.notes)
+    notes = tuple(
+        f"text {number}, {note}" for number, answer in enumerate(answers, start=1) for note in answer.notes
+    )
     return TranslatedText(html.decode("utf-8"), confidence=mean if answers else 1.0, notes=notes)
 
 

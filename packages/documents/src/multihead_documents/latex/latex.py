@@ -38,7 +38,7 @@ _ENCODINGS = {
 
 
 def latex_text(data: bytes, path: Path, encoding: str | None) -> Text:
-    """Decode a file, by its package ``inputenc`` if no encoding is given and the file is no UTF-8."""
+    """Decode a file, by its package ``inputenc`` if no encoding is given and the file is not UTF-8."""
     declared = _ENCODING.search(data[: 1 << 16])
     name = _ENCODINGS.get(declared[1].decode()) if declared and not encoding else None
     if name and not data.isascii():
@@ -109,7 +109,7 @@ class Latex(TextDocument):
     def _gap(self, last: Tag | None, spans: Mapping[Tag, Span], before: str, new: str) -> str:
         """Return what keeps a tag from running into what comes after it."""
         if last and last.name == "command" and new[0] in "{[":
-            return "\\relax"  # what follows is no argument
+            return "\\relax"  # what follows is not an argument
         if before.endswith("$") and last and new[0] == "$":
             return "{}"
         if last and (last.name == "sign" or _WORD.search(before)) and (new[0].isalpha() or new[0].isspace()):
@@ -128,7 +128,7 @@ class Latex(TextDocument):
 def _first_gap(before: str, new: str, piece: Piece) -> str:
     """Return what keeps a translation from running into the command before it."""
     if isinstance(piece, str) and new[0] == "{" and before.rstrip().endswith(("}", "]")):
-        return "\\relax"  # what follows is no argument
+        return "\\relax"  # what follows is not an argument
     return " " if before[-1:].isalnum() and new[0].isalnum() else ""
 
 

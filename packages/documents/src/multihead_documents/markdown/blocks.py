@@ -10,6 +10,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from multihead_documents.markdown.containers import contain
+from multihead_documents.markdown.formulas import add_formulas
 from multihead_documents.markdown.front_matter import FRONT
 from multihead_documents.markdown.kept import keep, with_attributes
 from multihead_documents.splice import Span
@@ -25,7 +26,8 @@ class Block(NamedTuple):
     content: str
     tokens: Sequence[Token]
     kind: str
-    """``paragraph``, ``heading``, ``underlined`` (heading), ``title`` (of a container) or ``cell``."""
+    """``paragraph``, ``heading``, ``underlined`` (heading), ``title`` (of a container), ``cell`` or ``note``:
+    what is said of lines that are not translated."""
     starts: Sequence[int]
     """Offsets in the content of lines, of escaped pipes and of what follows these ..."""
     places: Sequence[int]
@@ -53,6 +55,7 @@ def _parser() -> MarkdownIt:
     for name in ("newline", "escape", "backticks", "link", "image", "autolink", "html_inline"):
         parser.inline.ruler.at(name, _place(rules[name]))
     keep(parser)
+    add_formulas(parser)
     contain(parser)
     return parser
 
@@ -74,7 +77,7 @@ _PARSER = _parser()
 
 
 def blocks(text: str, known: MutableMapping[str, Any]) -> Iterator[Block]:
-    """Yield the blocks with inline content, without front matter, code and HTML blocks.
+    """Yield the blocks with inline content, and notes, without front matter, code and HTML blocks.
 
     Args:
         text: the file.
@@ -94,6 +97,8 @@ def blocks(text: str, known: MutableMapping[str, Any]) -> Iterator[Block]:
             row = []
         if token.type == "inline" and before.type in ("th_open", "td_open"):
             row.append(token)
+        elif token.type == "untranslated" and token.map:
+            yield Block(token.content, (), "note", [0], [lines[token.map[0]].start])
         elif token.type == "inline":
             yield from _block(text, lines, before, token)
         if token.type == "tr_close":

@@ -8,7 +8,8 @@ import re
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 
-from multihead_documents.markdown.kept import line_text
+from multihead_documents.markdown.formulas import line_text
+from multihead_documents.rst.directives import DIRECTIVES, OPTIONS
 
 _INDENTED = re.compile(
     r"(?:(?:!!!|\?{3}\+?)[ ]?[\w-]+(?:[ ]+[\w-]+)*(?:[ ]+\"(?P<title>.*)\")?"
@@ -21,15 +22,11 @@ _FENCE = re.compile(
     r"|/{3,}[ ]*(?:[\w-]+(?:[ ]*\|[ ]*(?P<caption>\S.*))?)?\s*\Z"
 )
 """A line that begins or ends a body which is not indented."""
-_DIRECTIVE = re.compile(r"(?P<fence>`{3,}|~{3,}|:{3,})\{(?P<name>[\w-]+)\}[ \t]*(?P<title>.*?)\s*\Z")
-_OF_TEXT = frozenset(
-    (
-        *("admonition", "attention", "caution", "danger", "error", "hint", "important", "note", "seealso"),
-        *("tip", "warning", "margin", "sidebar", "topic", "dropdown", "epigraph", "pull-quote", "exercise"),
-    )
+_DIRECTIVE = re.compile(
+    r"(?P<fence>`{3,}|~{3,}|:{3,})[ ]?\{(?P<name>\w[\w:.+-]*)\}[ \t]*(?P<argument>.*?)\s*\Z"
 )
-"""Directives whose bodies are Markdown."""
-_OPTION = re.compile(r":[\w-]+:(?:[ \t]|\Z)")
+"""The first line of a directive of MyST."""
+_OPTION = re.compile(r":([\w-]+):(?:[ \t]+(.*)|\Z)")
 _DEFINITION = re.compile(r":[ \t]+(?=\S)")
 _NOTE = re.compile(r"\[\^[^\]\s]+\]:[ \t]*")
 _ENDS = ["paragraph", "reference", "blockquote", "list"]
@@ -65,25 +62,66 @@ def _fence(state: StateBlock, line: int, end: int, silent: bool) -> bool:
     if not match and not text.startswith(":::"):
         return False
     if not silent:
-        _title(state, line, match and (match["label"] or match["title"] or match["caption"]))
+        if match and not _DIRECTIVE.match(text):
+            _title(state, line, match["label"] or match["title"] or match["caption"])
         state.line = _after_options(state, line + 1, end) if text[:1] == ":" else line + 1
     return True
 
 
 def _directive(state: StateBlock, line: int, end: int, silent: bool) -> bool:
-    """Parse a MyST directive that holds Markdown, such as a fence with the information ``{note}``."""
+    """Parse a directive of MyST: a fence with the information ``{note}``."""
     match = None if state.is_code_block(line) else _DIRECTIVE.match(line_text(state, line))
-    if not match or match["name"] not in _OF_TEXT or match["fence"][0] == ":":
+    if not match:
+        return False
+    kinds = DIRECTIVES.get(match["name"].rpartition(":")[2].lower())
+    if kinds is None and match["fence"][0] == ":":
         return False
     closing = re.compile(rf"{match['fence']}{match['fence'][0]}*\s*\Z")
     last = next((n for n in range(line + 1, end) if closing.match(line_text(state, n))), None)
     if last is None:
         return False
-    if not silent:
-        _title(state, line, match["title"])
-        _body(state, _after_options(state, line + 1, last), last, state.blkIndent)
-        state.line = last + 1
+    if silent:
+        return True
+    state.line = line + 1
+    if kinds:
+        argument, content = kinds
+        if argument == "version":
+            _title(state, line, match["argument"].partition(" ")[2])
+        elif argument != "kept":
+            _title(state, line, match["argument"])
+        first = _after_options(state, line + 1, last)
+        if content == "terms":
+            _glossary(state, first, last)
+        elif content == "text" or argument in ("body", "version"):
+            _body(state, first, last, state.blkIndent)
+    else:
+        token = state.push("untranslated", "", 0)
+        token.content, token.map = f"the text of {{{match['name']}}} is not translated", [line, line + 1]
+    state.line = last + 1
     return True
+
+
+def _glossary(state: StateBlock, line: int, end: int) -> None:
+    """Parse the definitions of a glossary; its terms, which ``{term}`` names, are kept."""
+    indent = state.blkIndent
+    while line < end:
+        begin = line
+        is_mark = bool(_DEFINITION.match(line_text(state, line)))
+        line += 1
+        if state.isEmpty(begin) or not (is_mark or state.sCount[begin] > indent):
+            continue
+        while line < end and not _is_term(state, line, end, indent):
+            line += 1
+        _body(state, begin, line, indent if is_mark else state.sCount[begin])
+
+
+def _is_term(state: StateBlock, line: int, end: int, indent: int) -> bool:
+    """Return whether a line of a glossary is a term: what follows it is its definition."""
+    if state.isEmpty(line) or state.sCount[line] > indent or _DEFINITION.match(line_text(state, line)):
+        return False
+    after = line + 1
+    deeper = after < end and state.sCount[after] > indent
+    return state.isEmpty(line - 1) or deeper or bool(after < end and _mark(state, after))
 
 
 def _is_marked(state: StateBlock, line: int, end: int, silent: bool) -> bool:
@@ -112,8 +150,12 @@ def _mark(state: StateBlock, line: int) -> re.Match[str] | None:
 
 
 def _after_options(state: StateBlock, line: int, end: int) -> int:
-    """Return the first line that is no option, such as ``:class: tip``."""
-    while line < end and _OPTION.match(line_text(state, line)):
+    """Return the line after the options of a directive, of which texts such as ``:alt: A dog`` are parsed."""
+    if line < end and line_text(state, line).strip() == "---":
+        return next((n + 1 for n in range(line + 1, end) if line_text(state, n).strip() == "---"), line)
+    while line < end and (option := _OPTION.match(line_text(state, line))):
+        if option[1] in OPTIONS:
+            _title(state, line, option[2])
         line += 1
     return line
 

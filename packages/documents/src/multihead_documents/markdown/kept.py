@@ -1,4 +1,4 @@
-"""Parts of Markdown that are kept: math, template code, attributes, names of emoji, wiki links."""
+"""Parts of Markdown that are kept: formulas, template code, attributes, names of emoji, wiki links."""
 
 import re
 from collections.abc import Callable
@@ -6,6 +6,8 @@ from collections.abc import Callable
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
+
+from multihead_documents.markdown.formulas import displayed_lines, formula_end, line_text
 
 _ATTRIBUTE = (
     r"(?:[#.][\w:-]{1,99}|[\w:-]{1,50}=(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s}\"']{1,200})|toc|-)"
@@ -17,7 +19,6 @@ PLACEHOLDER = re.compile(r"\{\{\{?(?![<%#/^!>-])[^{}\n]{1,200}\}\}\}?")
 _CODE = r"\{%(?:(?!\{%).){1,2000}?%\}|\{#(?:(?!\{#).){1,2000}?#\}|\{\{[<%#/^!>-](?:(?!\{\{).){1,2000}?\}\}"
 _CODE += r"|<%(?:(?!<%).){0,2000}?%>"
 _KEPT = (
-    ("math", re.compile(r"\$\$(?:\\.|[^\\$]){1,2000}\$\$|\\\((?:(?!\\[()]).){1,2000}\\\)", re.DOTALL)),
     ("attributes", ATTRIBUTES),
     ("code", re.compile(_CODE, re.DOTALL)),
     ("role", re.compile(r"\{[\w:-]{1,50}\}(?=`[^`])")),
@@ -25,22 +26,16 @@ _KEPT = (
     ("wiki", re.compile(r"\[\[[^\[\]\n]{1,200}\]\](?!\([^()\s]*\))|\[-?@\w[^\[\]\n]{0,200}\]")),
     ("abbreviation", re.compile(r"\A\*\[[^\[\]\n]{1,200}\]:")),
 )
-_MATH = re.compile(r"(?<!\w)\$(?![\s$])((?:\\.|[^\\$\n]){0,999}?(?<!\s))\$(?!\d)")
-_FORMULA = re.compile(r"[\\^_={}+*/<>|]|\A\S+\Z")
 _LINE = re.compile(
-    rf"(?:(?:{_CODE})\s*)+\Z|{ATTRIBUTES.pattern}\s*\Z|\[TOC\]\s*\Z"
+    rf"(?:(?:{_CODE})\s*)+\Z|{ATTRIBUTES.pattern}\s*\Z|\[TOC\]\s*\Z|\([^()\n]{{1,200}}\)=\s*\Z|\+\+\+(?:\s*\{{.*\}})?\s*\Z"
     r"|(?:import|export)\s.*(?:\sfrom\s+|\simport\s+)(?:\"[^\"]*\"|'[^']*');?\s*\Z|import\s+['\"][^'\"]*['\"];?\s*\Z",
     re.IGNORECASE,
 )
 _OPENINGS = (
-    (re.compile(r"\$\$(?!.*\$\$)"), r".*\$\$\s*(?:\{[^}]*\}|\([\w.-]+\))?\s*\Z"),
-    (re.compile(r"\\\[\s*\Z"), r"\\\]\s*\Z"),
-    (re.compile(r"\\begin\{(\w+\*?)\}"), r".*\\end\{%s\}\s*\Z"),
-    (re.compile(r"\{%(?!.*%\})"), r".*%\}\s*\Z"),
-    (re.compile(r"\{\{([<%])(?!.*\}\})"), r".*\}\}\s*\Z"),
+    (re.compile(r"\{%(?!.*%\})"), re.compile(r".*%\}\s*\Z")),
+    (re.compile(r"\{\{[<%](?!.*\}\})"), re.compile(r".*\}\}\s*\Z")),
 )
 """First lines of several that are kept, and what the last of them looks like."""
-_WHOLE = re.compile(r"\$\$.+\$\$\s*(?:\{[^}]*\}|\([\w.-]+\))?\s*\Z|\\begin\{(\w+\*?)\}.*\\end\{\1\}\s*\Z")
 _MOST_LINES = 50
 
 
@@ -62,11 +57,6 @@ def with_attributes(rule: Callable[[StateInline, bool], bool]) -> Callable[[Stat
         return matched
 
     return extended
-
-
-def line_text(state: StateBlock, line: int) -> str:
-    """Return a line without its indentation and the marks of the blocks that it is in."""
-    return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
 
 
 def _is_kept(state: StateInline, silent: bool) -> bool:
@@ -92,9 +82,8 @@ def _part(state: StateInline) -> tuple[str, int] | None:
             return f"kept_{name}", match.end()
     if match := PLACEHOLDER.match(state.src, state.pos, state.posMax):
         return "placeholder", match.end()
-    match = _MATH.match(state.src, state.pos, state.posMax)
-    # "$5 for A and $6 for B$" is money: a formula has a sign, or no space.
-    return ("kept_math", match.end()) if match and _FORMULA.search(match[1]) else None
+    end = formula_end(state.src, state.pos, state.posMax)
+    return ("kept_math", end) if end else None
 
 
 def _kept_lines(state: StateBlock, line: int, end: int, silent: bool) -> bool:
@@ -112,16 +101,15 @@ def _kept_lines(state: StateBlock, line: int, end: int, silent: bool) -> bool:
 def _last_kept(state: StateBlock, line: int, end: int) -> int | None:
     """Return the last of the kept lines that begin with a line; None if none begin there."""
     text = line_text(state, line)
-    if text[:1] not in "$\\{[<iIeE":
+    if text[:1] not in "$\\{[(<+iIeE":
         return None
-    if _LINE.match(text) or _WHOLE.match(text):
+    if _LINE.match(text):
         return line
-    for opening, closing in _OPENINGS:
-        if match := opening.match(text):
-            last = re.compile(closing % tuple(map(re.escape, match.groups())) if "%s" in closing else closing)
+    for opening, last in _OPENINGS:
+        if opening.match(text):
             for number in range(line + 1, min(end, line + _MOST_LINES)):
                 if state.sCount[number] < state.blkIndent and not state.isEmpty(number):
                     return None
                 if last.match(line_text(state, number)):
                     return number
-    return None
+    return displayed_lines(state, line, end)

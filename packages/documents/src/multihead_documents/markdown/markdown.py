@@ -1,7 +1,7 @@
 """Markdown (.md, .markdown): CommonMark with tables, strikethrough, tasks, footnotes and front matter."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,16 @@ from multihead_documents.segment import Segment, Translation
 from multihead_documents.splice import Edit, Span, splice
 from multihead_documents.text_document import TextDocument
 
-_SPECIAL = re.compile(r"[\\`*_\[\]<>&#|~{]|[$](?!\s)|:(?=[\w+-]+:)|!\Z")
+_SPECIAL = re.compile(r"[\\`*_\[\]<>&#|~{]|(?<!\w)\$|\$(?!\s)|:(?=[\w+-]+:)|!\Z")
+_CONTINUED = re.compile(r"\r?\n[ \t>]*(?=[^\s>])")
+"""A line break inside a formula, and the marks of the blocks that it is in."""
 _START = re.compile(r"\A[-+=:!?/]")
 _NUMBER = re.compile(r"\A(\d{1,9})([.)])")
 _HTML = {"em": "em", "strong": "strong", "s": "del", "hardbreak": "br"}
 ESCAPE_LEVELS = (0, 1, 2)
 """Escape levels: plain text; escaped text; escaped text with emphasis and line breaks as HTML."""
+_ATTEMPTS = 6
+"""Times that a page is read again to see whether its translations must be escaped."""
 _LOOSE = frozenset(
     ("alert", "mark", "hardbreak", "kept_attributes", "kept_code", "kept_emoji", "kept_abbreviation")
 )
@@ -45,8 +49,11 @@ class Markdown(TextDocument):
         self._contents: list[tuple[Block, Inline]] = []
         self._known: dict[str, Any] = {}
         for block in blocks(text.text, self._known):
-            items = inline_items(block)
             place = text.place(block.places[0])
+            if block.kind == "note":
+                self.notes.append((place, block.content))
+                continue
+            items = inline_items(block)
             inline = trim(pair_tags(items), place, loose=lambda tag: tag.name in _LOOSE) if items else None
             if inline:
                 self._contents.append((block, inline))
@@ -79,15 +86,19 @@ class Markdown(TextDocument):
         levels = {number: self._level(number, target) for number, target in targets.items()}
         texts = [_plain(targets.get(segment.number, segment.source)) for segment in self.segments[first:]]
         edits: list[Edit[str]] = []
-        for least in ESCAPE_LEVELS:
-            edits = list(
-                self._edits_at(targets, {number: max(least, level) for number, level in levels.items()})
-            )
+        for attempt in range(_ATTEMPTS):
+            edits = list(self._edits_at(targets, levels))
             # Parsed alone, each translation is right; in context it may start a table.
             text = splice(self._text.text, edits)
             again = Markdown(self.path, Text(self._text.path, text, self._text.encoding))
-            if [_plain(segment.source) for segment in again.segments[first:]] == texts:
+            new_texts = [_plain(segment.source) for segment in again.segments[first:]]
+            wrong = [first + place for place in _differing(texts, new_texts)]
+            low = [number for number in wrong if levels.get(number, ESCAPE_LEVELS[-1]) < ESCAPE_LEVELS[-1]]
+            if len(texts) != len(new_texts) and (not low or attempt > _ATTEMPTS // 2):
+                low = [number for number, level in levels.items() if level < ESCAPE_LEVELS[-1]]
+            if not low:
                 break
+            levels |= {number: levels[number] + 1 for number in low}
         yield from front
         yield from edits
 
@@ -132,7 +143,7 @@ class Markdown(TextDocument):
         shapes = [_shape(piece) for piece in target.pieces]
         for level in ESCAPE_LEVELS:
             text = "".join(
-                part if isinstance(part, str) else self._text.text[slice(*part)]
+                part if isinstance(part, str) else _CONTINUED.sub("\n", self._text.text[slice(*part)])
                 for part in self._parts(block, inline, target, level)
             )
             if block.kind == "cell":
@@ -146,6 +157,15 @@ class Markdown(TextDocument):
             ):
                 return level
         return ESCAPE_LEVELS[-1]
+
+
+def _differing(texts: Sequence[str], again: Sequence[str]) -> list[int]:
+    """Return the places of texts that are read again differently; if some are lost, around the first."""
+    places = [place for place, pair in enumerate(zip(texts, again, strict=False)) if pair[0] != pair[1]]
+    if len(texts) == len(again):
+        return places
+    first = places[0] if places else min(len(texts), len(again))
+    return [place for place in (first - 1, first, first + 1) if 0 <= place < len(texts)]
 
 
 def _outside(markup: Markup) -> Markup:
@@ -180,8 +200,13 @@ def _plain(markup: Markup) -> str:
     return "".join(piece for piece in markup.pieces if isinstance(piece, str)).strip()
 
 
+def _escape_sign(match: re.Match[str]) -> str:
+    before_bracket = match[0] == "\\" and match.string[match.end() : match.end() + 1] in tuple("()[]")
+    return "&#92;" if before_bracket else f"\\{match[0]}"  # two backslashes would begin a formula
+
+
 def _escape(text: str, first: bool) -> str:
     """Backslash-escape all characters that may be markup, but not those of placeholders."""
     parts = re.split(f"({PLACEHOLDER.pattern})", text)
-    text = "".join(part if odd % 2 else _SPECIAL.sub(r"\\\g<0>", part) for odd, part in enumerate(parts))
+    text = "".join(part if odd % 2 else _SPECIAL.sub(_escape_sign, part) for odd, part in enumerate(parts))
     return _NUMBER.sub(r"\1\\\2", _START.sub(r"\\\g<0>", text)) if first else text

@@ -69,6 +69,7 @@ class Notebook(TextDocument):
         if len(text) > MAX_CELL:
             raise DocumentError(f"a cell of {len(text):,} characters", place=place, remedy="Divide it.")
         cell = _Cell(Markdown(Path(place), Text(place, text, "utf-8")), lines, lines[0].level is not level)
+        self.notes += cell.page.notes
         for segment in cell.page.segments:
             number = len(self.segments)
             self._cells[number] = cell, segment.number

@@ -22,6 +22,8 @@ _UNIT = re.compile(
     rb'|&amp;(?P<format>&quot;[^<>]*?&quot;|"[^"<>]*"|K(?:[0-9A-Fa-f]{6}|[0-9]{2}[+-][0-9]{3})|[0-9]{1,3}|[A-Za-z])'
     rb"|&\#?\w+;|(?:(?!_x000[aAdD]_)[^&\r\n])+|[&\r]"
 )
+_NUMBERING = re.compile(r"[\d\s/|.,:()–—-]*")
+"""What stands beside the numbers of pages."""
 
 
 @dataclass
@@ -92,7 +94,7 @@ def header_texts(sheet: bytes, place: str) -> Iterator[HeaderText]:
 
 def _trim(items: list[Item], place: str) -> Inline | None:
     trimmed = trim(pair_tags(items), place, loose=lambda tag: tag.name == "format")
-    return trimmed if trimmed and any(letter.isalpha() for letter in trimmed.markup.text) else None
+    return None if trimmed is None or _NUMBERING.fullmatch(trimmed.markup.text) else trimmed
 
 
 def _lines(sheet: bytes, span: Span) -> Iterator[list[Item]]:

@@ -4,6 +4,7 @@ import re
 
 from multihead_documents.office.archive_document import OpenParagraph
 from multihead_documents.office.odt import OpenDocument
+from multihead_documents.office.xlsx_cells import FORMULA_TEXT
 from multihead_documents.splice import Edit
 from multihead_documents.xml.events import Event, xml_encoding
 
@@ -23,6 +24,9 @@ class OpenSpreadsheet(OpenDocument):
     def _enter(self, event: Event) -> None:
         if event.name in _CELLS and event.space == _TABLE:
             self._cell = event
+            if FORMULA_TEXT.search(event.attributes.get("formula", "")):
+                note = str(self.path), "the text in its formulas is not translated"
+                self.notes += [note] if note not in self.notes else []
 
     def _hides(self, event: Event) -> bool:
         if event.name in _CELLS and event.space == _TABLE:

@@ -7,7 +7,7 @@ from pathlib import Path
 from multihead_documents.office.archive_document import OpenParagraph
 from multihead_documents.office.header_codes import LONGEST, HeaderText, header_texts
 from multihead_documents.office.package import SHOWN, OfficeDocument
-from multihead_documents.office.xlsx_cells import CellSet, CellText, Position, shared_cells
+from multihead_documents.office.xlsx_cells import CellSet, CellText, Position, formula_texts, shared_cells
 from multihead_documents.segment import Segment, Translation
 from multihead_documents.splice import Edit, Span
 from multihead_documents.xml.events import Event, xml_events
@@ -89,8 +89,17 @@ class Workbook(OfficeDocument):
                     needed.add(index)
                 else:
                     self._cells.setdefault(index, f"{title}!{position}")
+            if b"<f" in (part := self._archive.read(sheet)):
+                events = xml_events([part], f"{self.path}:{sheet}")
+                self._note_formulas(title, list(formula_texts(events, Position())))
         for index in needed:
             self._cells.pop(index, None)
+
+    def _note_formulas(self, title: str, cells: list[str]) -> None:
+        if cells:
+            more = f" and {len(cells) - 1:,} more" if len(cells) > 1 else ""
+            place = f"{self.path}:{title}!{cells[0]}{more}"
+            self.notes.append((place, "the text in the formula is not translated"))
 
     def _read(self, name: str) -> None:
         self._sheet, self._position = name, Position()

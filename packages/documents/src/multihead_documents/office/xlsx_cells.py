@@ -73,6 +73,30 @@ def _column(letters: str) -> int:
     return number
 
 
+FORMULA_TEXT = re.compile(r"\"(?:[^\"]*[^\W\d_]{2}[^\"]*\s|\s[^\"]*[^\W\d_]{2})[^\"]*\"")
+"""A text of words in a formula, ``"Mr "``; a single word may be the name of a sheet, a key or a format."""
+
+
+def formula_texts(events: Iterable[Event], position: Position) -> Iterator[str]:
+    """Yield the cells of a sheet whose formulas have a text of words.
+
+    Args:
+        events: of the sheet.
+        position: moved along.
+    """
+    formula: str | None = None
+    for event in events:
+        if event.kind == "start":
+            position.enter(event)
+            formula = "" if event.name == "f" else formula
+        elif event.kind == "text" and formula is not None:
+            formula += event.text
+        elif event.kind == "end" and event.name == "f" and formula is not None:
+            if FORMULA_TEXT.search(formula):
+                yield str(position)
+            formula = None
+
+
 def shared_cells(events: Iterable[Event], position: Position) -> Iterator[tuple[int, bool]]:
     """Yield the index of each shared string in a sheet, and whether a formula gave it.
 

@@ -33,7 +33,7 @@ _VERSION = re.compile(r"\S+(?:[ \t]+|$)")
 _ATTRIBUTION = re.compile(r"(?:---?(?!-)|—)[ \t]*(?=\S)")
 _CLASSIFIER = re.compile(r"[ \t]+:[ \t]+")
 _BEGINNINGS = (_BULLET, ENUMERATOR, _FIELD, _OPTION, _DOCTEST, _BAR, _GRID, _EXPLICIT, _ANONYMOUS)
-"""Beginnings of what is no paragraph."""
+"""Beginnings of what is not a paragraph."""
 MAX_DEPTH = 100
 """Limit of blocks inside one another; what is deeper is kept."""
 

@@ -1,4 +1,4 @@
-"""Directives, fields and roles of reStructuredText: which of them have text. All others are kept."""
+"""Directives of reStructuredText and MyST, fields and roles: which of them have text. Others are kept."""
 
 from collections.abc import Iterator
 
@@ -10,17 +10,22 @@ body - epigraph highlights pull-quote compound parsed-paragraph
 version - versionadded versionchanged versionremoved deprecated
 # A title, and text below it.
 title text topic admonition sidebar tab-item tab card dropdown grid-item-card details collapse list-table
+title text theorem lemma corollary proposition definition axiom assumption conjecture criterion observation
+title text property remark example algorithm proof exercise exercise-start table
 # A title alone.
-title kept rubric centered contents csv-table table
+title kept rubric centered contents csv-table
 # No title, and text below.
-kept text figure container class only ifconfig tabs tab-set grid grid-item tabbed rst-class line-block
+kept text figure figure-md solution margin aside container div class only ifconfig tabs tab-set grid grid-item
+kept text tabbed rst-class line-block
 kept text function method attribute data module class exception decorator property classmethod staticmethod
 kept text automodule autoclass autofunction automethod autodata autoexception autoattribute currentmodule
 kept text option cmdoption program envvar confval describe object macro struct union enum enumerator member
 kept text type var directive role deffield function-signature hlist
 kept terms glossary
-# Text in their options alone.
-kept kept image code-block sourcecode code literalinclude toctree thumbnail video
+# Text in their options alone, or none.
+kept kept image code-block sourcecode code literalinclude toctree thumbnail video mermaid nb-exec-table raw
+kept kept code-cell python r julia ojs sql bash dot bibliography include math index tableofcontents highlight
+kept kept solution-start solution-end exercise-end
 """
 
 

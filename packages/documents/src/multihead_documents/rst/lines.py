@@ -42,7 +42,7 @@ class Lines:
     def __init__(self, text: str) -> None:
         self.text = text
         self.begins = array("l")
-        """Offset of the first character that is no space."""
+        """Offset of the first character that is not a space."""
         self.ends = array("l")
         """Offset after the last one."""
         self.columns = array("l")

@@ -12,7 +12,7 @@ _NO_TEXT = re.compile(
     r"DataMember|DisplayMember|ValueMember|HelpKeyword|NavigateUrl|ImageUrl|CssClass)\Z",
     re.DOTALL,
 )
-"""Names of the properties of forms that are no text."""
+"""Names of the properties of forms that are not text."""
 
 
 class Resources(XmlStrings):

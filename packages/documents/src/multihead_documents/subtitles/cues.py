@@ -17,8 +17,15 @@ from multihead_documents.text_document import TextDocument
 MIN_COLUMNS = 37
 """Minimum line width limit: that of teletext, the shortest in use."""
 
-_DASH = re.compile(rf"\s*[{DASHES}]\s*(?=\S)")
-"""Dash at the start of a speaker's line in a dialogue."""
+_NAME = r"[A-ZÀ-ÖØ-Þ][A-ZÀ-ÖØ-Þ0-9 .'’-]{1,30}(?: \([^()\n]{1,30}\))?:(?=\s)"
+_LEAD = re.compile(rf"\s*(?:[{DASHES}]\s*)?(?:\[[^\[\]\n]{{1,60}}\]\s*)?(?:{_NAME}\s*)?")
+"""What begins a speaker's line: a dash, a sound ``[door slams]``, the name in capitals."""
+
+
+def lead_end(text: str, line: Span) -> int:
+    """Return the place in a line after the dash, sound and name that it begins with."""
+    match = _LEAD.match(text, line.start, line.end)
+    return match.end() if match and match[0].strip() else line.start
 
 
 class Cue(NamedTuple):
@@ -87,15 +94,15 @@ class Subtitles(TextDocument):
         return ""
 
     def _turns(self, lines: Sequence[Span]) -> Iterator[list[Span]]:
-        """Group lines by speaker: a dash or a speaker tag starts a new group."""
+        """Group lines by speaker: a dash, a sound, a name or a speaker tag starts a new group."""
         text = self._text.text
         turn: list[Span] = []
         for line in lines:
-            dash = _DASH.match(text, line.start, line.end)
-            if turn and (dash or any(self._speaker(tag) for tag in self._tags(line))):
+            begin = lead_end(text, line)
+            if turn and (begin > line.start or any(self._speaker(tag) for tag in self._tags(line))):
                 yield turn
                 turn = []
-            turn.append(Span(dash.end() if dash else line.start, line.end))
+            turn.append(Span(begin, line.end))
         yield turn
 
     def _tags(self, line: Span) -> Iterator[Tag]:

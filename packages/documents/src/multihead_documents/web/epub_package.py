@@ -42,7 +42,7 @@ def packages(archive: Archive) -> list[Package]:
     """Read the package documents of an e-book.
 
     Raises:
-        DocumentError: it is no e-book, or protected against copying.
+        DocumentError: it is not an e-book, or protected against copying.
     """
     if CONTAINER not in archive:
         remedy = "Is it an e-book? If so, save it again in the program that made it."

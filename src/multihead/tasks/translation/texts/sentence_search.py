@@ -17,6 +17,7 @@ from multihead.tasks.translation.texts.requirements import required_phrases
 from multihead.tasks.translation.texts.text_results import PlacedTerm, SentenceTranslation
 from multihead.text import symbols
 from multihead.text.changed_kinds import lost_digits
+from multihead.text.format_strings import faults, is_format_string
 from multihead.text.marked_view import MarkedView
 from multihead.text.terms import Glossary
 
@@ -209,7 +210,7 @@ class SentenceSearch:
         results = []
         for line, incomplete, parts in zip(lines, lacking, split, strict=True):
             outputs = [next(rest) for part in parts if part.set_as is None]
-            translated = [symbols.unescape(output.text) if marks else output.text for output in outputs]
+            translated = [symbols.plain(output.text) if marks else output.text for output in outputs]
             carried = line.check(join(parts, translated, self._language), self._glossary)
             best = [output.hypotheses[0] for output in outputs if output.hypotheses]
             tokens = sum(len(output.tokens) + 1 for output in best)
@@ -234,6 +235,12 @@ class SentenceSearch:
         notes += [
             f'the digits of "{number}" are missing' for number in lost_digits(line.rewritten, carried.text)
         ]
+        if (
+            "%" in line.unit.text
+            and not (carried.lost or outcome.unplaced)
+            and is_format_string(line.unit.text)
+        ):
+            notes += faults(line.unit.text, carried.text)
         if not carried.text.strip():
             notes.append(EMPTY)
         return SentenceTranslation(

@@ -27,10 +27,13 @@ class Weights(NamedTuple):
     columns: list[Span]
 
 
-def zones(text: str, line: SearchedLine) -> list[Span]:
-    """Return the places of a line's placeholders in its translation, which tags must not split."""
+def zones(text: str, line: SearchedLine) -> list[tuple[Span, Span]]:
+    """Return the places of a line's placeholders in its translation, with those in the sentence."""
     spans = [span for _, span in line.table.entries] + list(line.table.left)
-    return sorted(place for place in locate(text, [span.text for span in spans]) if place)
+    places = locate(text, [span.text for span in spans])
+    return sorted(
+        (place, Span(span.start, span.end)) for place, span in zip(places, spans, strict=True) if place
+    )
 
 
 def locate(text: str, parts: Sequence[str]) -> list[Span | None]:
@@ -68,18 +71,40 @@ def as_wholes(sentence: str, text: str) -> Weights:
     return Weights(np.ones((1, 1)), [Span(0, len(text))], [Span(0, len(sentence))])
 
 
-def merge(weights: Weights, zones: Sequence[Span]) -> Weights:
-    """Return weights in which the words of each zone of the translation are one word."""
-    rows: list[Span] = []
+def anchor(weights: Weights, zones: Sequence[tuple[Span, Span]]) -> Weights:
+    """Return weights in which each placeholder is one word, aligned to itself alone.
+
+    Args:
+        weights: attention of words.
+        zones: places of placeholders in the translation and in the sentence.
+    """
+    rows, matrix_TS = _merge(weights.rows, weights.matrix_TS, [place for place, _ in zones])
+    columns, matrix_ST = _merge(weights.columns, matrix_TS.T, [source for _, source in zones])
+    matrix_TS = matrix_ST.T.copy()
+    for place, source in zones:
+        row = next(number for number, span in enumerate(rows) if span.start <= place.start < span.end)
+        column = next(number for number, span in enumerate(columns) if span.start <= source.start < span.end)
+        others = np.arange(len(rows)) != row
+        matrix_TS[others, column] = 0
+        matrix_TS[row] = np.arange(len(columns)) == column
+    return Weights(matrix_TS, rows, columns)
+
+
+def _merge(words: Sequence[Span], weights: Floats, zones: Sequence[Span]) -> tuple[list[Span], Floats]:
+    """Return words, of which those in a zone are one, with the means of their weights, (words, ...)."""
+    spans: list[Span] = []
     groups: list[list[int]] = []
-    for number, row in enumerate(weights.rows):
-        inside = [zone for zone in zones if row.start < zone.end and zone.start < row.end]
-        row = Span(min([row.start, *(z.start for z in inside)]), max([row.end, *(z.end for z in inside)]))
-        if rows and row.start < rows[-1].end:
-            rows[-1] = Span(rows[-1].start, max(row.end, rows[-1].end))
-            groups[-1].append(number)
+    for span, number in sorted(
+        [*((word, at) for at, word in enumerate(words)), *((zone, -1) for zone in zones)]
+    ):
+        members = [number] if number >= 0 else []
+        if spans and span.start < spans[-1].end:
+            spans[-1] = Span(spans[-1].start, max(span.end, spans[-1].end))
+            groups[-1] += members
         else:
-            rows.append(row)
-            groups.append([number])
-    matrix_TS = np.array([weights.matrix_TS[group].mean(axis=0) for group in groups])
-    return Weights(matrix_TS, rows, weights.columns)
+            spans.append(span)
+            groups.append(members)
+    merged = np.zeros((len(spans), weights.shape[1]))
+    for place, group in enumerate(groups):
+        merged[place] = weights[group].mean(axis=0) if group else 0.0
+    return spans, merged

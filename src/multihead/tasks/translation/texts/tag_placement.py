@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import regex
 
 from multihead.tasks.translation.lines.line_translator import LineTranslator
 from multihead.tasks.translation.texts.protected_line import SearchedLine
 from multihead.tasks.translation.texts.tag_alignment import (
     Floats,
     Weights,
+    anchor,
     as_wholes,
-    merge,
     proportional,
     zones,
 )
@@ -25,6 +26,12 @@ from multihead.text.markup import Markup, Piece, Tag
 
 BATCH = 32
 """Sentences whose attention is recorded together."""
+_WORD_SIGN = regex.compile(
+    r"(?![\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}])[\p{L}\p{N}]"
+)
+"""A sign of a word in scripts with spaces between words."""
+_HANGUL = regex.compile(r"\p{Hangul}")
+"""A Korean particle follows its word without a space."""
 SHARE = 0.55
 """Least attention of a target word inside a pair of tags on the source words inside it."""
 
@@ -41,6 +48,7 @@ def place_tags(
             tags go to proportional places.
         lexicon: words that translate each other.
     """
+    texts = [_without_gaps(line.unit, text) for line, text in zip(lines, texts, strict=True)]
     markups = [Markup.of(text) for text in texts]
     tagged = [number for number, line in enumerate(lines) if line.unit.tags]
     for start in range(0, len(tagged), BATCH):
@@ -51,8 +59,14 @@ def place_tags(
         for number, weight in zip(group, weights, strict=True):
             line, text = lines[number], texts[number]
             weight = weight or proportional(line.unit.text, text)
-            markups[number] = with_tags(line.unit, text, merge(weight, zones(text, line)))
+            markups[number] = with_tags(line.unit, text, anchor(weight, zones(text, line)))
     return markups
+
+
+def _without_gaps(unit: SentenceUnit, text: str) -> str:
+    """Return a translation without the two spaces that a single tag leaves between words."""
+    gaps = any(_apart(unit.text, offset, width) for offset, _, width in unit.tags)
+    return regex.sub("(?<=\\S) {2,}", " ", text) if gaps and text != unit.text else text
 
 
 def with_tags(unit: SentenceUnit, text: str, weights: Weights) -> Markup:
@@ -86,7 +100,37 @@ def with_tags(unit: SentenceUnit, text: str, weights: Weights) -> Markup:
         pieces += [before, tag]
         if tag in spaced and text[end - 1 : end].isspace():
             owed = text[end - 1]  # behind the tags that close here too
-    return Markup.of(*pieces, owed, text[end:])
+    return _with_spaces(Markup.of(*pieces, owed, text[end:]), unit)
+
+
+def _with_spaces(markup: Markup, unit: SentenceUnit) -> Markup:
+    """Return a translation whose single tags touch the words and signs beside them as in the source."""
+    pieces = list(markup.pieces)
+    sides = {tag: _sides(unit, number) for number, (_, tag, width) in enumerate(unit.tags) if not width}
+    for place, piece in enumerate(pieces):
+        if isinstance(piece, str) or piece.kind != "alone" or piece not in sides:
+            continue
+        before, after = sides[piece]
+        if place and before is not None and isinstance(left := pieces[place - 1], str):
+            if _WORD_SIGN.search(left[-1]) and not before.isalnum():
+                pieces[place - 1] = f"{left} "
+            elif before.strip() and not before.isalnum() and left.rstrip().endswith(before):
+                pieces[place - 1] = left.rstrip()
+        if place + 1 < len(pieces) and after is not None and isinstance(right := pieces[place + 1], str):
+            if _WORD_SIGN.search(right[0]) and not _HANGUL.search(right[0]) and not after.isalnum():
+                pieces[place + 1] = f" {right}"
+            elif after.strip() and not after.isalnum() and right.lstrip().startswith(after):
+                pieces[place + 1] = right.lstrip()
+    return Markup.of(*pieces)
+
+
+def _sides(unit: SentenceUnit, number: int) -> tuple[str | None, str | None]:
+    """Return the signs of the source on both sides of a tag; None if another tag is there, "" at an end."""
+    offset = unit.tags[number].offset
+    beside = [tag.offset for tag in unit.tags[max(0, number - 1) : number + 2]]
+    tagged = number > 0 and beside[0] == offset, number + 1 < len(unit.tags) and beside[-1] == offset
+    before, after = unit.text[offset - 1 : offset] if offset else "", unit.text[offset : offset + 1]
+    return None if tagged[0] else before, None if tagged[1] else after
 
 
 def _apart(text: str, offset: int, width: int) -> bool:

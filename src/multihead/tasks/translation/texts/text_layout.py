@@ -4,12 +4,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import regex
+
 from multihead.text.markup import Kind, Markup, Piece, Tag, nest
 from multihead.text.placeholders import FoundTag, find_tags, partners
 from multihead.text.segmentation import adapt, split
 
 OWN = "text:"
 """Prefix of the ids of tags that were text, such as ``<b>`` in a JSON string."""
+_ORDINAL = (
+    "Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Advent|FC|Klasse|Liga|Platz"
+    "|Stock|Weltkrieg|Jahrhundert|Runde|Bundesliga"
+)
+_ITEM = regex.compile(
+    r"(?:[-*+•‣◦▪·–—]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})\)"
+    rf"|\d{{1,3}}\.(?![ \t](?:{_ORDINAL})\b))[ \t]+(?=\S)"
+)
+"""The mark of an item in a list, or of a speaker; "1. Mai" is a date."""
+_SIGN = regex.compile(
+    r"(?![\p{Sc}°℃℉№\u3200-\u33ff])(?:[\p{So}\p{Emoji_Presentation}→←↑↓↔⇒⇔⇐]"
+    r"(?:\p{Mn}|\u200d|\p{Emoji_Modifier}|\p{So})*+|(?<=\s)/(?=\s))"
+)
+"""A symbol or emoji, but for those of units and money."""
+_SIGNS_BEFORE = regex.compile(rf"(?:(?:{_SIGN.pattern})\s*+)++")
+_SIGNS_AFTER = regex.compile(rf"(?:\s*+(?:{_SIGN.pattern}))++\Z")
 
 
 class Span(NamedTuple):
@@ -87,13 +105,10 @@ def laid_out(text: Markup, language: str = "", *, sentences: bool = True) -> Tex
     source = with_tags(text)
     plain, tags = _flatten(source)
     spans = _sentences(plain, language) if sentences else _lines(plain)
+    spans = [core for span in spans if (core := _core(plain, span))]
+    tags = sorted([*tags, *_signs(plain, spans)], key=lambda placed: placed.offset)
     inner, outer = _assign(tags, spans)
-    units = [
-        SentenceUnit(
-            plain[start:end], tuple(PlacedTag(max(0, t.offset - start), t.tag, t.width) for t in inside)
-        )
-        for (start, end), inside in zip(spans, inner, strict=True)
-    ]
+    units = [_unit(plain, span, inside) for span, inside in zip(spans, inner, strict=True)]
     edges = [0, *(edge for span in spans for edge in span), len(plain)]
     gaps = [
         _gap(plain, start, end, inside)
@@ -199,6 +214,42 @@ def _lines(plain: str) -> list[Span]:
             spans.append(Span(start, start + len(text)))
         place += len(line) + 1
     return spans
+
+
+def _core(plain: str, span: Span) -> Span | None:
+    """Return a sentence without a list item's mark and signs at its ends; None if nothing is left."""
+    start, end = span
+    if not plain[plain.rfind("\n", 0, start) + 1 : start].strip():
+        mark = _ITEM.match(plain, start, end)
+        start = mark.end() if mark else start
+    first, last = _SIGNS_BEFORE.match(plain, start, end), _SIGNS_AFTER.search(plain, start, end)
+    start = first.end() if first else start
+    end = last.start() if last else end
+    return Span(start, end) if start < end else None
+
+
+def _signs(plain: str, spans: Sequence[Span]) -> list[PlacedTag]:
+    """Return the signs inside sentences, which no vocabulary has for sure, as tags."""
+    signs = [match for span in spans for match in _SIGN.finditer(plain, *span)]
+    return [
+        PlacedTag(match.start(), Tag(f"{OWN}sign {match.start()}", "alone", "", match[0]), len(match[0]))
+        for match in signs
+    ]
+
+
+def _unit(plain: str, span: Span, tags: Sequence[PlacedTag]) -> SentenceUnit:
+    """Return a sentence with its tags; signs are tags instead of text."""
+    parts: list[str] = []
+    placed: list[PlacedTag] = []
+    end, removed = span.start, 0
+    for offset, tag, width in tags:
+        is_sign = tag.id.startswith(f"{OWN}sign ")
+        placed.append(PlacedTag(max(0, offset - span.start - removed), tag, 0 if is_sign else width))
+        if is_sign:
+            parts.append(plain[end:offset])
+            end = offset + width
+            removed += width
+    return SentenceUnit("".join([*parts, plain[end : span.end]]), tuple(placed))
 
 
 def _assign(
