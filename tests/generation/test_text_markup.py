@@ -5,10 +5,11 @@ import random
 import numpy as np
 import pytest
 
-from multihead.tasks.translation.texts.protected_line import SearchedLine, WordSpelling, line
+from multihead.tasks.translation.texts.protected_line import SearchedLine, line
 from multihead.tasks.translation.texts.tag_alignment import anchor, as_wholes, proportional, zones
 from multihead.tasks.translation.texts.tag_placement import with_tags
 from multihead.tasks.translation.texts.text_layout import PlacedTag, SentenceUnit, laid_out, restore
+from multihead.text.casing import Casing
 from multihead.text.markup import Markup, Piece, Tag, nest
 
 OPEN, CLOSE = Tag("1", "open"), Tag("1", "close")
@@ -63,7 +64,7 @@ def test_spelled_tags_are_paired_by_name_and_the_rest_is_single() -> None:
 
 def _line(text: str) -> SearchedLine:
     layout = laid_out(Markup.of(text), "de")
-    return line(layout.units[0], frozenset(), None, WordSpelling())
+    return line(layout.units[0], frozenset(), None, Casing())
 
 
 @pytest.mark.parametrize(

@@ -52,14 +52,14 @@ def anchor(block: Block, old: Markup, new: Markup, places: Sequence[str]) -> Ite
 
 
 def _words(markup: Markup) -> str:
-    """Return the text of a heading with its code, without the alternative texts of pictures."""
+    """Return the text of a heading with its code, without the alternative texts of images."""
     words: list[str] = []
-    picture = False
+    image = False
     for piece in markup.pieces:
         if isinstance(piece, str):
-            words.append("" if picture else piece)
+            words.append("" if image else piece)
         elif piece.name == "image":
-            picture = piece.kind == "open"
+            image = piece.kind == "open"
         elif piece.kind == "alone":
             words.append(piece.raw)
     return "".join(words)

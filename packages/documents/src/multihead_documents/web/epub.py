@@ -24,7 +24,7 @@ _TYPE = b"application/epub+zip"
 
 
 class Book(ArchiveDocument):
-    """An e-book. Styles, pictures, fonts, audio and scripts are kept, and authors and publishers."""
+    """An e-book. Styles, images, fonts, audio and scripts are kept, and authors and publishers."""
 
     kind = "epub"
 
