@@ -1,5 +1,6 @@
 """Placeholders in training pairs: what both sides share and search carries, undone without loss."""
 
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -83,6 +84,29 @@ def test_what_the_corpus_changes_stays(tokenizer: Tokenizer) -> None:
     assert marked.decode(pairs[0][0]) == "Install gtk3 from <ph0> now"
     assert tokenizer.decode(pairs[2][0]) == PAIRS[2][0]
     assert tokenizer.decode(pairs[3][0]) == PAIRS[3][0]
+
+
+def test_both_sides_get_the_same_new_names_beside_placeholders(tokenizer: Tokenizer) -> None:
+    pair = ("Flock needs gtk3, not Epiphany", "Epiphany nicht, Flock braucht gtk3")
+    source, target = (tokenizer.encode(text) for text in pair)
+    names = [
+        f"{a}{b}ix"
+        for a in "BDFGKLMNPRSTVWXZ"
+        for b in ("a", "e", "i", "o", "u", "ei", "au", "oo", "ee", "ou", "y", "ai", "ia")
+    ]
+    protection = Protection(tokenizer, (), 0.5, 7, 997, Marking(tokenizer, {}, 0.0, 1, 997), names)
+    marked, seen = MarkedTokenizer(tokenizer), set()
+    for epoch in range(97):
+        (first,), (second,) = protection([source], [target], [(epoch, 3)])
+        texts = marked.decode(first), marked.decode(second)
+        here = re.fullmatch(r"(\w+) needs (\S+), not (\w+)", texts[0])
+        there = re.fullmatch(r"(\w+) nicht, (\w+) braucht (\S+)", texts[1])
+        assert here
+        assert there
+        assert here.group(1, 2, 3) == there.group(2, 3, 1)
+        assert here[2] in ("gtk3", "<ph0>")
+        seen.add((here[1] == "Flock", here[2]))
+    assert seen == {(True, "gtk3"), (True, "<ph0>"), (False, "gtk3"), (False, "<ph0>")}
 
 
 def test_a_pair_that_would_be_too_long_stays(tokenizer: Tokenizer) -> None:

@@ -9,21 +9,24 @@ learns what they mean. In some, names that both sides share are replaced by othe
 import random
 from collections import Counter
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from multihead.data.batches import Ids
 from multihead.data.marking import Marking
 from multihead.system import randomness
 from multihead.text import symbols
 from multihead.text.marked import MarkedTokenizer
-from multihead.text.names import rename
+from multihead.text.names import rename, shared_names
 from multihead.text.placeholder_patterns import CARRIED, PlaceholderSpan, find
 from multihead.text.symbols import PLACEHOLDERS
 from multihead.text.tokenizer import Tokenizer
 
 RENAMED = 0.3
 """Fraction of the pairs whose names are replaced."""
-LEAST_NAMES = 100
-"""Fewest different names that a corpus must share to teach copying."""
+LEAST_NAMES = 200
+"""Fewest different names that a sample of a corpus must share to teach copying."""
+MOST_PAIRS = 100_000
+"""Pairs whose protected form is kept in memory, about a kilobyte each."""
 
 
 class Protection:
@@ -55,6 +58,7 @@ class Protection:
         self._tokenizer, self._marked = tokenizer, MarkedTokenizer(tokenizer)
         self._changed, self._rate = frozenset(changed), rate
         self._seed, self._longest, self._before = seed, longest, before
+        self._pairs: dict[int, _Pair] = {}
         self._reserved = frozenset(tokenizer.symbols.values())
         self._names = names if len(names) >= LEAST_NAMES else ()
         self.symbols = before.symbols
@@ -73,16 +77,51 @@ class Protection:
         protects, renames = chance.random() < self._rate, bool(self._names) and chance.random() < RENAMED
         if not (protects or renames) or not self._reserved.isdisjoint(map(int, source)):
             return source, target
-        texts = plain = self._tokenizer.decode(source), self._tokenizer.decode(target)
-        if renames:
-            texts = rename(*texts, self._names, chance)
-        spans = [find(text, CARRIED, self._changed) if protects else [] for text in texts]
-        shared = same_on_both_sides(*spans)
-        if not shared and texts == plain:
-            return source, target
-        symbol_of = dict(zip(shared, self._placeholders, strict=False))
-        marked = [self._marked.encode(mark(*side, symbol_of)) for side in zip(texts, spans, strict=True)]
-        return (marked[0], marked[1]) if max(map(len, marked)) <= self._longest else (source, target)
+        pair = self._pairs.get(key[1])
+        if pair is None:
+            pair = self._prepare(source, target)
+            if len(self._pairs) < MOST_PAIRS:
+                self._pairs[key[1]] = pair
+        if not (renames and pair.has_names):
+            return pair.ids if protects and pair.ids else (source, target)
+        texts = pair.marked
+        if not (protects and texts):
+            texts = self._decode(source), self._decode(target)
+        return self._encode(*rename(*texts, self._names, chance)) or (source, target)
+
+    def _prepare(self, source: Ids, target: Ids) -> "_Pair":
+        plain = self._tokenizer.decode(source), self._tokenizer.decode(target)
+        has_names = bool(self._names and shared_names(*plain))
+        first = find(plain[0], CARRIED, self._changed)
+        second = find(plain[1], CARRIED, self._changed) if first else []
+        symbol_of = dict(zip(same_on_both_sides(first, second), self._placeholders, strict=False))
+        if not symbol_of:
+            return _Pair(None, None, has_names)
+        marked = mark(plain[0], first, symbol_of), mark(plain[1], second, symbol_of)
+        ids = self._encode(*marked)
+        return _Pair(marked if ids else None, ids, has_names)
+
+    def _decode(self, ids: Ids) -> str:
+        return symbols.escape(self._tokenizer.decode(ids))
+
+    def _encode(self, source: str, target: str) -> tuple[Ids, Ids] | None:
+        """Return the ids of marked texts; None if one is too long."""
+        ids = self._marked.encode(source), self._marked.encode(target)
+        return ids if max(map(len, ids)) <= self._longest else None
+
+
+class _Pair(NamedTuple):
+    """What each epoch needs of a pair.
+
+    Attributes:
+        marked: its marked texts; None: nothing to protect.
+        ids: their token ids.
+        has_names: whether both sides share names.
+    """
+
+    marked: tuple[str, str] | None
+    ids: tuple[Ids, Ids] | None
+    has_names: bool
 
 
 def same_on_both_sides(source: Sequence[PlaceholderSpan], target: Sequence[PlaceholderSpan]) -> list[str]:

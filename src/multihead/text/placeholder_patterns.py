@@ -122,6 +122,8 @@ _IDENTIFIER = regex.compile(
     rf"(?={_PART}(?:[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]|[A-Za-z\d][{_SIGNS}]{{1,2}}[A-Za-z\d]|[A-Z][A-Z])))"
     rf"[A-Za-z\d]++(?:[{_SIGNS}]{{1,2}}[A-Za-z\d]++)*+(?:\+\+)?{_NO_WORD})"
 )
+_ANYTHING = regex.compile(r"[\d<{$%@/\\&¼½¾⅓⅔⅛~+#_]|[.:-]\w|[A-Z][A-Z]|[a-z][A-Z]")
+"""What every span has: most sentences of plain prose have nothing of it."""
 _ICU = regex.compile(
     r"\{\s{0,9}[\w.]{1,60}\s{0,9},\s{0,9}"
     r"(?:plural|select|selectordinal|number|date|time|spellout|ordinal|duration|choice)(?!\w)"
@@ -139,6 +141,8 @@ def find(
         kinds: the kinds to return.
         without: kinds, shapes (``PlaceholderSpan.shape``) and, after ``WORD``, translated words to leave out.
     """
+    if not _ANYTHING.search(text):
+        return []
     spans = [span for span in _spans(text) if span.kind in kinds and not _left_out(span, without)]
     if "identifier" not in kinds:
         return spans
