@@ -52,6 +52,8 @@ ELSEWHERE = {"dir", "source", "target", "valid_source", "valid_target", "valid_f
 WITHOUT_EFFECT = {"tests", "cache", "processes", "source_language", "target_language"}
 OF_SEVERAL = {"corpora", "corpus", "both_directions", "temperature"}
 OF_ADDED = {f"{kind}{end}" for kind in ("synthetic", "copied", "corrections") for end in ("", "_weight")}
+DRAWN_ANEW = {"dropout", "symbol_rate", "protect_rate", "noise_rate", "file", "target_file"}
+"""Settings of the tokenizer that change what is drawn from the prepared data, and files, which are hashed."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +221,7 @@ def _cache_inputs(
     names = (*files.source, *files.valid_source, *files.corrections)
     languages = [files.source_language, files.target_language]
     documents = any(is_document(files, name) for name in names)
-    training = settings.model_dump(exclude={"dropout", "symbol_rate", "noise_rate", "file", "target_file"})
+    training = settings.model_dump(exclude=DRAWN_ANEW)
     for later in ("symbols", "target_kind", "target_vocab_size", "apostrophe"):
         if training[later] == type(settings).model_fields[later].get_default():
             del training[later]  # Likewise.

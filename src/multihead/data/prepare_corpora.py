@@ -149,9 +149,7 @@ def _cache_inputs(
         "languages": [[corpus.source_language, corpus.target_language] for corpus in found],
         "data": first.model_dump(mode="json", exclude=excluded),
         "held_out": [first.valid_fraction, first.seed],
-        "tokenizer": None
-        if given
-        else settings.model_dump(exclude={"dropout", "symbol_rate", "noise_rate", "file", "target_file"}),
+        "tokenizer": None if given else settings.model_dump(exclude=single.DRAWN_ANEW),
         "tokenizers": [given and given.fingerprint],
         "symbols": settings.symbols,
     }
