@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 import torch
-from backwards import Silent, contents, fit, training_in
+from backwards import Silent, contents, fit, small_transformer, training_in
 from torch import Tensor, nn
 
 from multihead.errors import UserError
@@ -162,10 +162,6 @@ def _no_description(tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
     meta["optimizer"]["values"] = 7
 
 
-def _lost_description(tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
-    del meta["optimizer"]
-
-
 def _foreign(tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
     tensors["shadow.weight"] = torch.zeros(3)
 
@@ -183,7 +179,6 @@ def _another_weight(tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
         (_of_no_parameter, r"momentum_buffer\.nowhere belongs to no parameter"),
         (_another_group, "2 parameter groups, not 1"),
         (_no_description, "malformed description of an optimiser: values"),
-        (_lost_description, "malformed description of an optimiser: the whole"),
         (_foreign, "shadow.weight is unknown"),
         (_another_weight, "model.one_more is unknown"),
     ],
@@ -208,3 +203,20 @@ def test_the_state_of_another_optimiser_is_refused(tmp_path: Path, monkeypatch: 
     use(monkeypatch, FOREIGN["SGD with momentum"])
     with pytest.raises(UserError, match="the saved state is that of Adam, but the optimiser is SGD"):
         training_in(tmp_path)
+
+
+def test_a_state_without_a_description_is_resumed(tmp_path: Path) -> None:
+    """Earlier versions wrote no description; their optimisers were Adam, AdamW and Muon."""
+
+    def earlier(tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
+        del meta["optimizer"]
+
+    for name in ("whole", "earlier"):
+        fit(training_in(tmp_path / name))
+    spoilt(tmp_path / "earlier", earlier)
+    for name in ("whole", "earlier"):
+        fit(training_in(tmp_path / name, small_transformer(), settings={"steps": 29}))
+    assert (
+        contents(tmp_path / "earlier")["model.safetensors"]
+        == contents(tmp_path / "whole")["model.safetensors"]
+    )

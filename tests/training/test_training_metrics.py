@@ -33,7 +33,10 @@ def test_malformed_metrics_are_refused(changed: dict[str, object]) -> None:
 def test_progress_survives_json() -> None:
     unlogged = IntervalMetrics({"loss": 2.5}, {"loss": 3}, 1, 5, 0.5, 0.1, 2.0)
     progress = TrainingProgress(7, StreamPosition(3, 1), 50, 11.0, 2.5, 5, 2, [3, 5], "enough", unlogged)
-    assert TrainingProgress.from_dict(progress.to_dict()) == progress
+    saved = progress.to_dict()
+    assert TrainingProgress.from_dict(saved) == progress
+    earlier = {"untold": saved.pop("unlogged"), **saved}
+    assert TrainingProgress.from_dict(earlier) == progress
 
 
 @pytest.mark.parametrize(

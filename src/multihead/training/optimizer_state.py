@@ -20,6 +20,9 @@ SCHEDULED = ("params", "lr")
 Plain = bool | int | float | str | None
 """Values that JSON holds exactly."""
 
+COMPLETE = ({"step", "exp_avg", "exp_avg_sq"}, {"momentum"})
+"""Entries of a parameter under Adam or AdamW, and under Muon."""
+
 
 class _Description(BaseModel):
     """The JSON part of an optimiser's state: plain values, and the shapes of the tensors."""
@@ -79,7 +82,7 @@ class OptimizerState:
 
         Args:
             tensors: all tensors of the checkpoint; those with other prefixes are ignored.
-            description: the description.
+            description: the description; None for a checkpoint of an earlier version.
 
         Raises:
             ValueError: a tensor is missing, unknown or of another shape; it is the state of another
@@ -87,8 +90,11 @@ class OptimizerState:
         """
         own = {name: value for name, value in tensors.items() if name.startswith(PREFIX)}
         parameters = dict(self.model.named_parameters())
-        described = self._check(description, own)
-        self.optimizer.state.clear()
+        if description is None:
+            described = self._without_description(own, parameters)
+        else:
+            described = self._check(description, own)
+            self.optimizer.state.clear()
         for name, value in {**own, **described.values}.items():
             entry, _, parameter = name.removeprefix(PREFIX).partition(".")
             if not name.startswith(PREFIX) or parameter not in parameters:
@@ -153,6 +159,22 @@ class OptimizerState:
         if unknown := sorted(own.keys() - described.tensors.keys()):
             raise ValueError(f"not the state of this optimiser: {unknown[0]} is unknown")
         return described
+
+    def _without_description(
+        self, own: Mapping[str, Tensor], parameters: Mapping[str, Tensor]
+    ) -> _Description:
+        """Check the state of Adam, AdamW or Muon written by an earlier version, without a description."""
+        found: dict[str, set[str]] = {}
+        for name in own:
+            entry, _, parameter = name.removeprefix(PREFIX).partition(".")
+            found.setdefault(parameter, set()).add(entry)
+            if parameter in parameters:
+                check_shape(name, own, torch.Size() if entry == "step" else parameters[parameter].shape)
+        for parameter, entries in found.items():
+            if entries not in COMPLETE:
+                kept = ", ".join(sorted(entries))
+                raise ValueError(f"the optimiser's state of {parameter} is incomplete (only {kept})")
+        return _Description(kind="", tensors={}, values={}, groups=[{} for _ in self._initial])
 
 
 def _same(one: object, other: object) -> bool:

@@ -143,8 +143,9 @@ class TrainingProgress:
             ValueError: it is not such an object.
         """
         rest = dict(saved)
+        unlogged = rest.pop("unlogged", rest.pop("untold", {}))  # "untold", or nothing: earlier versions
         try:
-            metrics = IntervalMetrics.from_dict(rest.pop("unlogged"))
+            metrics = IntervalMetrics.from_dict(unlogged)
             state = cls(**{**rest, "position": StreamPosition(**rest["position"]), "unlogged": metrics})
             state.scheduled = list(state.scheduled)
             first, last = state.cooldown

@@ -16,7 +16,7 @@ from multihead.run.sanity_checks import check_numbers
 from multihead.system import parallel
 from multihead.training import optimizers
 from multihead.training.averaging import MovingAverage
-from multihead.training.computation import changed_conditions, computation
+from multihead.training.computation import KERNELS, changed_conditions, computation
 from multihead.training.distributed.same_weights import refuse_other_shapes
 from multihead.training.distributed.sharded_optimizer import ShardedOptimizer
 from multihead.training.optimizer_state import PREFIX, OptimizerState, check_shape
@@ -124,7 +124,8 @@ class TrainingState:
         check_numbers(of_model, buffers=buffers)
         check_numbers(tensors, largest=math.inf, buffers=buffers)
         rest = dict(meta)
-        computed, optimizer = rest.pop(COMPUTATION, {}), rest.pop(OPTIMIZER, None)
+        kernels = {KERNELS: rest.pop(KERNELS)} if KERNELS in rest else {}
+        computed, optimizer = rest.pop(COMPUTATION, kernels), rest.pop(OPTIMIZER, None)
         self._load(tensors, TrainingProgress.from_dict(rest), optimizer)
         self._warn_of_changes(computed)
 
