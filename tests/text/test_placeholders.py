@@ -4,11 +4,12 @@ import random
 import time
 
 import pytest
+import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from multihead.recipe.settings import TokenizerSettings
-from multihead.text import symbols
+from multihead.text import placeholder_patterns, symbols
 from multihead.text.marked import MarkedTokenizer
 from multihead.text.placeholder_patterns import KINDS, find
 from multihead.text.placeholders import PlaceholderReport, protect, restore
@@ -70,6 +71,14 @@ def test_what_must_survive_is_found_whole(kind: str, text: str) -> None:
         spans = find(before + text + after, KINDS)
         assert [(span.kind, span.text) for span in spans] == [(kind, text)]
         assert spans[0].start == len(before)
+
+
+@given(st.text("aBw1-_./:@<>{}%$&~+#½é€\\ ,!", max_size=23))
+def test_the_first_look_at_a_text_misses_nothing(text: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(placeholder_patterns, "_ANYTHING", regex.compile(""))
+        expected = find(text, KINDS)
+    assert find(text, KINDS) == expected
 
 
 def test_an_identifier_that_stays_does_not_hide_what_is_in_it() -> None:
