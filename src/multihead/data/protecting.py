@@ -111,7 +111,7 @@ class Protection:
 
 
 class _Pair(NamedTuple):
-    """What each epoch needs of a pair.
+    """The protected form of a pair, which all epochs share.
 
     Attributes:
         marked: its marked texts; None: nothing to protect.

@@ -123,7 +123,7 @@ _IDENTIFIER = regex.compile(
     rf"[A-Za-z\d]++(?:[{_SIGNS}]{{1,2}}[A-Za-z\d]++)*+(?:\+\+)?{_NO_WORD})"
 )
 _ANYTHING = regex.compile(r"[\d<{$%@/\\&¼½¾⅓⅔⅛~+#_]|[.:-]\w|[A-Z][A-Z]|[a-z][A-Z]")
-"""What every span has: most sentences of plain prose have nothing of it."""
+"""Every span has one of these; most sentences of plain prose have none."""
 _ICU = regex.compile(
     r"\{\s{0,9}[\w.]{1,60}\s{0,9},\s{0,9}"
     r"(?:plural|select|selectordinal|number|date|time|spellout|ordinal|duration|choice)(?!\w)"
