@@ -75,7 +75,7 @@ def main() -> int:
     except UserError as error:
         print(error, file=sys.stderr)
         return error.code
-    print(json.dumps(result))
+    print(json.dumps(result), flush=True)  # before the threads of the process group end
     return 0
 
 
