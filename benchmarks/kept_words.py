@@ -18,7 +18,7 @@ import regex
 AROUND = "".join(sign for sign in map(chr, range(0x3100)) if category(sign)[0] in "CPSZ")
 """Signs around a word."""
 INNER = regex.compile(r"[\p{L}\p{N}][._\-/+@:~][\p{L}\p{N}]|\p{Ll}\p{Lu}|\p{L}\p{N}|\p{N}\p{L}")
-"""What makes a word an identifier: a sign inside, an inner capital, letters beside digits."""
+"""Mark of an identifier: a sign inside, an inner capital, letters beside digits."""
 KINDS = ("identifiers", "names", "numbers")
 
 

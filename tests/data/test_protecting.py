@@ -114,3 +114,14 @@ def test_a_pair_that_would_be_too_long_stays(tokenizer: Tokenizer) -> None:
     longest = max(map(len, protect(tokenizer, 1.0)[0]))
     assert protect(tokenizer, 1.0, longest=longest)[0] != plain[0]
     assert protect(tokenizer, 1.0, longest=longest - 1)[0] == plain[0]
+
+
+def test_tags_before_a_source_stay_before_it(tokenizer: Tokenizer) -> None:
+    tag = tokenizer.symbols["<bt>"]
+    source, target = (tokenizer.encode(text) for text in PAIRS[0])
+    protection = Protection(tokenizer, (), 1.0, 7, 997, Marking(tokenizer, {}, 0.0, 1, 997))
+    (tagged,), (translation,) = protection([[tag, *source]], [target], [(0, 0)])
+    marked = MarkedTokenizer(tokenizer)
+    assert tagged[0] == tag
+    assert marked.decode(tagged[1:]) == "Install <ph0> from <ph1> now"
+    assert marked.decode(translation) == "Installiere <ph0> von <ph1> jetzt"

@@ -41,12 +41,12 @@ class BySentence:
             lines, self._search, sentences=self._sentences, glossary=self._glossary
         )
         return [
-            Translation(_indented(line, translation.text.strip()), line, note=_note(translation))
+            Translation(_indent(line, translation.text.strip()), line, note=_note(translation))
             for line, translation in zip(lines, translations, strict=True)
         ]
 
 
-def _indented(line: str, translation: str) -> str:
+def _indent(line: str, translation: str) -> str:
     """Return a translation with the indentation of its line."""
     return f"{line[: len(line) - len(line.lstrip())]}{translation}" if translation else ""
 

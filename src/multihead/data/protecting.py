@@ -75,13 +75,20 @@ class Protection:
     def _protect(self, source: Ids, target: Ids, key: tuple[int, int]) -> tuple[Ids, Ids]:
         chance = random.Random(randomness.derive(self._seed, "protected", *key))
         protects, renames = chance.random() < self._rate, bool(self._names) and chance.random() < RENAMED
-        if not (protects or renames) or not self._reserved.isdisjoint(map(int, source)):
-            return source, target
-        pair = self._pairs.get(key[1])
+        tags = next((n for n, token in enumerate(source) if int(token) not in self._reserved), len(source))
+        before, source = source[:tags], source[tags:]  # as <2de> and <bt>
+        if (protects or renames) and self._reserved.isdisjoint(map(int, source)):
+            source, target = self._draw(source, target, key[1], chance, protects=protects, renames=renames)
+        return ([*before, *source] if tags else source), target
+
+    def _draw(
+        self, source: Ids, target: Ids, index: int, chance: random.Random, *, protects: bool, renames: bool
+    ) -> tuple[Ids, Ids]:
+        pair = self._pairs.get(index)
         if pair is None:
             pair = self._prepare(source, target)
             if len(self._pairs) < MOST_PAIRS:
-                self._pairs[key[1]] = pair
+                self._pairs[index] = pair
         if not (renames and pair.has_names):
             return pair.ids if protects and pair.ids else (source, target)
         texts = pair.marked

@@ -183,7 +183,7 @@ def translate_document(
             progress(summary.segments - len(by_number), summary.segments)
         for chunk in _chunks([segment for segment in pending if segment.number in by_number]):
             results = translator.translate_markup(
-                [to_translate(_numbered(segment, messages)) for segment in chunk],
+                [to_translate(_number_directives(segment, messages)) for segment in chunk],
                 request.search,
                 sentences=request.sentences,
                 glossary=glossary,
@@ -283,13 +283,13 @@ def _chunks(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
         yield chunk
 
 
-def _numbered(segment: Segment, messages: str) -> Markup:
+def _number_directives(segment: Segment, messages: str) -> Markup:
     """Return the source of a message with numbered directives, so that equal ones are not mistaken."""
     return _map_text(segment.source, format_strings.number) if messages else segment.source
 
 
-def _unnumbered(segment: Segment, translation: Markup, messages: str) -> tuple[Markup, list[str]]:
-    """Return a translation of ``_numbered`` in the style of its source, and what that style cannot say.
+def _remove_numbers(segment: Segment, translation: Markup, messages: str) -> tuple[Markup, list[str]]:
+    """Return a translation in the style of its source, and the directives that this style cannot say.
 
     Directives that changed places stay numbered if the message allows it.
     """
@@ -327,7 +327,7 @@ def _map_text(markup: Markup, change: Callable[[str], str]) -> Markup:
 def _record(segment: Segment, translation: TextTranslation, messages: str) -> dict[str, Any]:
     """Return a translated segment as a line of the journal."""
     warnings = list(translation.warnings)
-    written, problems = _unnumbered(segment, to_document(translation.markup), messages)
+    written, problems = _remove_numbers(segment, to_document(translation.markup), messages)
     warnings += problems or _format_faults(segment, written, messages)
     target = spell(written)
     if not translation.text.strip():

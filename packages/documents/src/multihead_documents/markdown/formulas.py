@@ -20,7 +20,7 @@ _BRACES = re.compile(r"\\[A-Za-z]+\*?|\{[^{}]*\}")
 _WORD = re.compile(r"(?<![^\s(\[\"'„«“-])[^\W\d_]{2,}(?![^\s.,;:!?)\]\"'»”-])")
 _PHRASE = re.compile(rf"{_WORD.pattern}[,;:]?\s+{_WORD.pattern}")
 _OTHER = re.compile(r"\\[(\[]|\\begin\{(?:align|equation|gather)|[„“«»”。…]")
-"""What no formula between dollars contains."""
+"""Text that no formula between dollars contains."""
 _UNFINISHED = re.compile(r"\s[^\s\w]*[(\[{=,\"'„«“]\Z|\s[*-]+\Z")
 _END = re.compile(r"\s*(?:\{[^}]*\}|\([\w.:-]+\))?[^\w$\\]*\Z")
 """After a displayed formula: its label, or the punctuation of a sentence."""

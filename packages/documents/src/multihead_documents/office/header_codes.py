@@ -23,7 +23,7 @@ _UNIT = re.compile(
     rb"|&\#?\w+;|(?:(?!_x000[aAdD]_)[^&\r\n])+|[&\r]"
 )
 _NUMBERING = re.compile(r"[\d\s/|.,:()–—-]*")
-"""What stands beside the numbers of pages."""
+"""Signs and words beside the numbers of pages."""
 
 
 @dataclass

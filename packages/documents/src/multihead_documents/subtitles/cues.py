@@ -19,7 +19,7 @@ MIN_COLUMNS = 37
 
 _NAME = r"[A-ZÀ-ÖØ-Þ][A-ZÀ-ÖØ-Þ0-9 .'’-]{1,30}(?: \([^()\n]{1,30}\))?:(?=\s)"
 _LEAD = re.compile(rf"\s*(?:[{DASHES}]\s*)?(?:\[[^\[\]\n]{{1,60}}\]\s*)?(?:{_NAME}\s*)?")
-"""What begins a speaker's line: a dash, a sound ``[door slams]``, the name in capitals."""
+"""Beginning of a speaker's line: a dash, a sound ``[door slams]``, the name in capitals."""
 
 
 def lead_end(text: str, line: Span) -> int:
