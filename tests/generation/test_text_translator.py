@@ -252,6 +252,13 @@ def test_korean_particles_agree_with_what_was_put_before_them(tokenizer: Tokeniz
     assert found[0].text == "곰가 {n}를 봅니다."
 
 
+def test_korean_particles_agree_with_carried_names_and_numbers(tokenizer: Tokenizer) -> None:
+    made = ScriptedTranslator(tokenizer, lambda line, settings: ["<ph1>를 <ph0>을 <ph2>로 봅니다."])
+    korean = TextTranslator(made, "de", "ko", known=PLACEHOLDERS)
+    (found,) = korean.translate(["Der Bär sieht {name} am 3.2.2013 bei www.pets.org."])
+    assert found.text == "3.2.2013을 {name}을 www.pets.org로 봅니다."
+
+
 @pytest.mark.parametrize(("source", "expected"), [
     ("Ein <b>roter Hund</b> läuft.", "läuft {1}roter Hund{/1} ein."),
     ("<b>Ein roter</b> Hund läuft.", "läuft {1}roter{/1} Hund ein."),

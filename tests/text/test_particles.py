@@ -77,6 +77,33 @@ def test_a_particle_behind_another_noun_is_made_to_agree(noun: str, following: s
     assert following_with_particle(noun, following) == wanted
 
 
+@pytest.mark.parametrize(
+    ("noun", "following", "wanted"),
+    [
+        ("MP3", "을 연다", "를 연다"),
+        ("3.13", "를", "을"),
+        ("10", "는", "은"),
+        ("12", "은", "는"),
+        ("7", "으로", "로"),
+        ("URL", "으로", "로"),
+        ("JSON", "를", "을"),
+        ("SSH", "을", "를"),
+        ("set", "를", "을"),
+        ("float", "을", "를"),
+        ("Table", "으로 간다", "로 간다"),
+        ("print()", "은", "는"),
+        ("<name>", "를", "을"),
+        ("--", "를", "를"),
+        ("東京", "을", "을"),
+    ],
+)
+def test_a_particle_behind_a_carried_name_follows_its_usual_reading(
+    noun: str, following: str, wanted: str
+) -> None:
+    assert following_with_particle(noun, following, latin=True) == wanted
+    assert following_with_particle(noun, following) == following
+
+
 @given(
     noun=st.text(max_size=23) | st.sampled_from(NOUNS),
     following=st.text("을를은는이가과와으로 abc", max_size=5),

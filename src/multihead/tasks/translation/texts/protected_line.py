@@ -13,13 +13,15 @@ from multihead.text.casing import Casing
 from multihead.text.changed_kinds import DIGITS, LETTERLESS, has_letters
 from multihead.text.languages import primary
 from multihead.text.particles import following_with_particle
-from multihead.text.placeholder_patterns import CARRIED, DEFAULT, PlaceholderSpan, find
+from multihead.text.placeholder_patterns import CARRIED, DEFAULT, Kind, PlaceholderSpan, find
 from multihead.text.placeholders import PlaceholderEntry, PlaceholderTable, protect, restore
 from multihead.text.symbols import PLACEHOLDERS, TERM, TERM_END, TERM_TARGET
 from multihead.text.term_matching import Matcher
 from multihead.text.terms import Glossary, Term, TermMatch
 
 _TERMS = (TERM, TERM_TARGET, TERM_END)
+_REPLACED: tuple[Kind, ...] = ("icu", "variable", "printf", "tag", "entity")
+"""Kinds that are not read as they are written."""
 _ADDED_STOP = regex.compile(r"(?<=[\p{L}\p{N}])[.。]$")
 _LETTER = regex.compile(r"\p{L}")
 
@@ -86,6 +88,8 @@ class SearchedLine:
         marked = output if self.symbols else symbols.escape(output)
         if self.capitals:
             marked = _map(marked, str.upper)
+        if primary(language) == "ko":
+            marked = _with_particles_behind(marked, self.table)
         restored, report = restore(marked, self.table)
         restored = _with_particles(restored, self.matches, language)
         if self.bare and _LETTER.search(self.unit.text[-1]):
@@ -218,6 +222,17 @@ def _duplicates(table: PlaceholderTable, text: str) -> tuple[str, ...]:
     expected = Counter(span.text for span in table.left if span.kind != "number")
     counts = Counter(span.text for span in find(text, CARRIED)) if expected else Counter()
     return tuple(name for name in expected if counts[name] > expected[name])
+
+
+def _with_particles_behind(marked: str, table: PlaceholderTable) -> str:
+    """Let Korean particles behind placeholders agree with what these stand for, which search did not see."""
+    names = {symbol: span.text for symbol, span in table.entries if span.kind not in _REPLACED}
+    parts: list[str] = []
+    noun = ""
+    for part, is_symbol in symbols.split(marked):
+        parts.append(part if is_symbol else symbols.escape(following_with_particle(noun, part, latin=True)))
+        noun = names.get(part, "") if is_symbol else ""
+    return "".join(parts)
 
 
 def _with_particles(text: str, matches: Sequence[TermMatch], language: str) -> str:
