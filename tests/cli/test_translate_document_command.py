@@ -20,6 +20,24 @@ def test_a_document_is_translated_into_a_file(trained: Path, tmp_path: Path, cap
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "b.html"]
 
 
+def test_a_report_says_what_to_review_and_why(trained: Path, tmp_path: Path, capfdbinary: Captured) -> None:
+    pages = [tmp_path / name for name in ("a.txt", "b.txt")]
+    for page in pages:
+        page.write_text("eins zwei {x}\n", encoding="utf-8")
+    terms, memory, report = (tmp_path / name for name in ("terms.tsv", "memory.po", "report.tsv"))
+    terms.write_text("zwei\tunausweichlich\n", encoding="utf-8")
+    memory.write_text('msgid "eins zwei {y}"\nmsgstr "one two {y}"\n', encoding="utf-8")
+    options = ("-o", tmp_path / "out", "--glossary", terms, "--tm", memory, "--report", report)
+    _, err = run(capfdbinary, "translate", trained, *pages, *options)
+    header, *rows = (line.split("\t") for line in report.read_text(encoding="utf-8").splitlines())
+    assert header == ["place", "reason", "source", "translation"]
+    assert {row[0] for row in rows} == {f"{page}:1" for page in pages}
+    assert {row[2] for row in rows} == {"eins zwei {x}"}
+    assert sum("one two {y}" in row[1] for row in rows) == 2
+    assert f'{pages[0]}:1: "eins zwei {{x}}" {rows[0][1]}' in err
+    assert "on lines" in fail(capfdbinary, "translate", trained, "-i", pages[0], "--report", report)
+
+
 def test_lines_of_several_sentences_are_split_unless_told_otherwise(
     trained: Path, tmp_path: Path, capfdbinary: Captured
 ) -> None:

@@ -55,7 +55,7 @@ def test_changed_places_are_numbered_or_marked(tmp_path: Path) -> None:
     assert 'msgstr "%2$s kennt %1$s"' in text
     assert '#, fuzzy, python-format\nmsgid "%s kennt %d"\nmsgstr "%d kennt %s"' in text
     assert '#, python-format\nmsgid "%(name)s' in text
-    assert [note for _, note in summary.warnings] == [MOVED]
+    assert [note.reason for note in summary.notes] == [MOVED, "set where the source has it: 100 %"]
     assert "%2$<PRIu64>" in text
     assert "%1$d%%" in text
 
@@ -74,7 +74,7 @@ def test_other_messages_are_numbered_if_their_format_allows(
 ) -> None:
     text, summary = translated(text_translator(backwards), written(tmp_path, name, content))
     assert expected in text
-    assert bool(summary.warnings) == name.endswith(".json")
+    assert bool(summary.notes) == name.endswith(".json")
 
 
 MEMORY = (
@@ -104,4 +104,4 @@ msgstr "Lose %1"
 def test_a_memory_without_a_directive_is_named(name: str, content: str, tmp_path: Path) -> None:
     memory = written(tmp_path, "memory.po", MEMORY)
     _, summary = translated(text_translator(backwards), written(tmp_path, name, content), memory=memory)
-    assert (summary.from_memory, summary.review, len(summary.warnings) > 0) == (1, 1, True)
+    assert (summary.from_memory, summary.review, len(summary.notes) > 0) == (1, 1, True)

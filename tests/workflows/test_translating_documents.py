@@ -7,7 +7,12 @@ from capitals import capital_translator, translated, written
 from scripted_translator import ScriptedTranslator
 
 from multihead.apps.documents import translating_documents
-from multihead.apps.documents.translating_documents import DocumentRequest, default_output, translate_document
+from multihead.apps.documents.translating_documents import (
+    DocumentRequest,
+    ReviewNote,
+    default_output,
+    translate_document,
+)
 from multihead.apps.documents.translation_memory import TranslationMemory
 from multihead.errors import UserError
 from multihead.recipe.settings import SearchSettings, TokenizerSettings
@@ -76,7 +81,9 @@ def test_po_messages_are_filled_and_doubtful_ones_fuzzy(translator: TextTranslat
     assert 'msgstr[0] "%d TIER"\nmsgstr[1] "%d TIERE"' in text
     assert "fuzzy" in text  # %D was lost, and the plural translated around it
     assert (summary.segments, summary.kept, summary.translated, summary.review) == (5, 1, 4, 2)
-    assert summary.unplaced == [(f"{tmp_path / 'a.po'}:18", "%d")] * 2
+    assert [note[:2] for note in summary.notes] == [
+        (f"{tmp_path / 'a.po'}:18", "set where the source has it: %d")
+    ] * 2
 
 
 def test_translated_messages_are_translated_again_on_demand(
@@ -119,6 +126,16 @@ def test_a_memory_gives_exact_matches_first(translator: TextTranslator, tmp_path
     assert (summary.from_memory, summary.translated) == (3, 2)
 
 
+def test_a_similar_text_of_the_memory_is_named_for_review(translator: TextTranslator, tmp_path: Path) -> None:
+    memory = written(tmp_path, "m.tmx", TMX)
+    text, summary = translated(translator, written(tmp_path, "a.txt", "Ein Hund!\nKatzen\n"), memory=memory)
+    assert text == "EIN HUND!\nKATZEN\n"
+    place = f"{tmp_path / 'a.txt'}:1"
+    reason = f"the memory has a similar text (89%, {memory}:3): Ein Hund. -> One hound."
+    assert summary.notes == [ReviewNote(place, reason, "Ein Hund!", "EIN HUND!")]
+    assert summary.review == 1
+
+
 def test_a_memory_is_read_once_for_several_documents_and_again_where_it_changed(
     translator: TextTranslator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,14 +162,14 @@ def test_a_glossary_is_obeyed(translator: TextTranslator, tmp_path: Path) -> Non
         translator, written(tmp_path, "a.txt", "Ein Hund.\nMaus.\n"), glossary=glossary
     )
     assert text == "EIN hound.\nMAUS.\n"
-    assert not summary.missing
+    assert not summary.notes
 
 
 def test_a_limit_of_length_asks_for_review(translator: TextTranslator, tmp_path: Path) -> None:
     unit = '<trans-unit id="1" maxwidth="5" size-unit="char"><source>Ein Hund</source></trans-unit>'
     xliff = XLIFF[: XLIFF.index("<trans-unit")] + unit + "</body></file></xliff>"
     _, summary = translated(translator, written(tmp_path, "a.xlf", xliff))
-    assert [note for _, note in summary.warnings] == ["8 characters, more than the 5 allowed"]
+    assert [note.reason for note in summary.notes] == ["8 characters, more than the 5 allowed"]
 
 
 def test_an_output_that_makes_no_sense_is_refused_before_work(
@@ -193,7 +210,7 @@ def test_a_text_without_a_translation_is_kept_and_named(tmp_path: Path) -> None:
     text, summary = translated(TextTranslator(made, "de", "en"), path)
     assert text.startswith("# Ein *Hund*\n\nER LÄUFT.")
     assert summary.review == 2
-    assert summary.warnings == [
+    assert [note[:2] for note in summary.notes] == [
         (f"{path}:1", "the model gives no translation"),
         (f"{path}:1", "kept as it is"),
         (f"{path}:3", "the model gives no translation"),

@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from textwrap import shorten
 
 from multihead.apps.documents.finished_documents import find_finished
 from multihead.apps.documents.page_links import linked_places
 from multihead.apps.documents.translating_documents import (
     DocumentRequest,
+    ReviewNote,
     Summary,
     translate_document,
     translation_digest,
@@ -16,9 +18,13 @@ from multihead.apps.documents.translating_documents import (
 from multihead.apps.documents.translating_folders import SELDOM, plan_translations
 from multihead.cli import _console
 from multihead.cli._counting import progress_bar
+from multihead.cli._writing import write
 from multihead.data.documents.library import best_language, open_document
 from multihead.errors import UserError
 from multihead.tasks.translation.texts.text_translator import TextTranslator
+
+SHOWN = 40
+"""Characters of a segment that a note shows."""
 
 
 def named_target(path: Path, languages: Iterable[str], encoding: str | None) -> str | None:
@@ -29,8 +35,10 @@ def named_target(path: Path, languages: Iterable[str], encoding: str | None) -> 
     return None
 
 
-def translate(request: DocumentRequest, translator: TextTranslator, folders: Sequence[str]) -> None:
-    """Translate a document and print the summary on standard error."""
+def translate(
+    request: DocumentRequest, translator: TextTranslator, folders: Sequence[str], notes: list[ReviewNote]
+) -> None:
+    """Translate a document, print the summary on standard error, and add its notes to ``notes``."""
     console = _console.messages()
 
     def caution(text: str) -> None:
@@ -39,17 +47,22 @@ def translate(request: DocumentRequest, translator: TextTranslator, folders: Seq
     with progress_bar(f"translating {request.path.name}") as progress:
         summary = translate_document(request, translator, folders, progress=progress, caution=caution)
     show(summary, request.output)
+    notes += summary.notes
 
 
-def translate_to(request: DocumentRequest, translator: TextTranslator, folders: Sequence[str]) -> None:
+def translate_to(
+    request: DocumentRequest, translator: TextTranslator, folders: Sequence[str], notes: list[ReviewNote]
+) -> None:
     """Translate a document into a file whose name was typed, which is replaced."""
     key = translation_digest(replace(request, again=False), translator, folders)
-    translate(request, translator, folders)
+    translate(request, translator, folders, notes)
     with find_finished(None) as done:
         done.add(request.path, request.output, key)
 
 
-def translate_beside(request: DocumentRequest, translator: TextTranslator, folders: Sequence[str]) -> None:
+def translate_beside(
+    request: DocumentRequest, translator: TextTranslator, folders: Sequence[str], notes: list[ReviewNote]
+) -> None:
     """Translate a document into a file whose name was not typed, unless it is there and somebody's.
 
     Raises:
@@ -65,7 +78,7 @@ def translate_beside(request: DocumentRequest, translator: TextTranslator, folde
             fact = "changed by hand, or not written by this command"
             remedy = "--again replaces it, -o FILE writes another one."
             raise UserError(fact, place=str(request.output), remedy=remedy)
-        translate(request, translator, folders)
+        translate(request, translator, folders, notes)
         done.add(request.path, request.output, key)
 
 
@@ -77,6 +90,7 @@ def translate_all(
     folders: Sequence[str],
     *,
     only: Sequence[str],
+    notes: list[ReviewNote],
 ) -> int:
     """Translate several documents, and print a summary of each; return the exit status.
 
@@ -104,7 +118,7 @@ def translate_all(
                     to.write_bytes(b"")
                     empty += 1
                     continue
-                translate(request, translator, folders)
+                translate(request, translator, folders, notes)
                 done.add(path, to, key)
             except UserError as error:
                 console.print(f"multihead: {error}", style="red")
@@ -145,12 +159,18 @@ def show(summary: Summary, output: Path) -> None:
     console.print(f"{output}: {summary.segments:,} segments: {', '.join(parts)}")
     if summary.resumed:
         console.print(f"{summary.resumed:,} of them were finished by an interrupted command")
-    problems = [
-        *((place, f"set where the source has it: {name}") for place, name in summary.unplaced),
-        *((place, f"without the term for: {name}") for place, name in summary.missing),
-        *summary.warnings,
-    ]
-    for place, what in problems[: _console.MAX_NOTES]:
-        console.print(f"{place}: {what}")
-    if len(problems) > _console.MAX_NOTES:
-        console.print(f"{len(problems) - _console.MAX_NOTES:,} more such notes")
+    for note in summary.notes[: _console.MAX_NOTES]:
+        text = f' "{shorten(note.source, SHOWN, placeholder=" ...")}"' if note.source else ""
+        console.print(f"{note.place}:{text} {note.reason}")
+    if len(summary.notes) > _console.MAX_NOTES:
+        console.print(f"{len(summary.notes) - _console.MAX_NOTES:,} more such notes: --report FILE has all")
+
+
+def write_report(notes: Iterable[ReviewNote], path: str) -> None:
+    """Write all notes as a tab-separated table.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    rows = [ReviewNote._fields, *notes]
+    write([["\t".join(" ".join(cell.split()) for cell in row) for row in rows]], path)

@@ -95,7 +95,10 @@ class Options:
     glossary: _options.File = None
     """Terms that must be translated as this file says: source, tab, target on each line."""
     tm: _options.File = None
-    """Translation memory (.tmx, .xliff, .po, .ts, .xcstrings): its exact matches are used for a document."""
+    """Translation memory (.tmx, .xliff, .po, .ts, .xcstrings): exact matches are used for a document,
+    and similar ones are named for review."""
+    report: Annotated[_options.File, _options.RARE] = None
+    """Table (.tsv) of what to review in documents: place, reason, source and translation of each segment."""
     again: Annotated[_options.Flag, _options.RARE] = False
     """Translate segments of a document again that are translated already, and
     replace translations that were changed by hand."""
@@ -159,18 +162,8 @@ def main(arguments: Sequence[str]) -> int:
         translator, to, options.of, options.tags, zero_shot=options.zero_shot
     )
     texts = TextTranslator.of_runs(translator, *runs)
-    if several:
-        root = Path(options.output) if options.output else None
-        request = partial(_request, options, search=search)
-        status: int = about.translate_all(paths, root, request, texts, runs, only=options.only)
-        return status
     if document:
-        if options.output:
-            about.translate_to(_request(options, document, Path(options.output), search), texts, runs)
-            return 0
-        output = documents.about_documents(WORKFLOW, document).default_output(document, texts.target_language)
-        about.translate_beside(_request(options, document, output, search), texts, runs)
-        return 0
+        return _translate_documents(options, paths, search, texts, runs)
     glossary = Glossary.load(options.glossary) if options.glossary else None
     translate_lines = (
         ByLine(translator, search)
@@ -188,6 +181,31 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     write(_blocks(translate_lines, search, options), options.output)
     return 0
+
+
+def _translate_documents(
+    options: Options,
+    paths: Sequence[Path],
+    search: SearchSettings,
+    texts: TextTranslator,
+    runs: Sequence[str],
+) -> int:
+    about: Any = documents.about_documents(COMMAND, paths[0])
+    notes: list[Any] = []
+    output = Path(options.output) if options.output else None
+    status = 0
+    if len(paths) > 1 or paths[0].is_dir():
+        request = partial(_request, options, search=search)
+        status = about.translate_all(paths, output, request, texts, runs, only=options.only, notes=notes)
+    elif output:
+        about.translate_to(_request(options, paths[0], output, search), texts, runs, notes)
+    else:
+        workflow = documents.about_documents(WORKFLOW, paths[0])
+        beside = workflow.default_output(paths[0], texts.target_language)
+        about.translate_beside(_request(options, paths[0], beside, search), texts, runs, notes)
+    if options.report:
+        about.write_report(notes, options.report)
+    return status
 
 
 def _split_arguments(names: Sequence[str]) -> tuple[tuple[str, ...], list[Path]]:
@@ -225,7 +243,7 @@ def _refuse_without_effect(options: Options, document: Path | None, search: Sear
             remedy = "Leave --n-best and --method sample out."
             raise UserError("a document gets one translation", place=str(document), remedy=remedy)
         return
-    refuse_options(options, ("tm", "again", "columns", "only"), "on lines")
+    refuse_options(options, ("tm", "report", "again", "columns", "only"), "on lines")
     if _by_line(options, search):
         refuse_options(options, ("glossary",), "with --n-best, --scores, --prefix, --prefixes or sampling")
     if options.input and documents.is_installed() and _is_more_than_lines(Path(options.input)):

@@ -2,11 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from multihead.apps.documents.document_journal import Journal, read, spell
 from multihead.apps.documents.translation_memory import TranslationMemory
@@ -54,6 +54,7 @@ _NUMBERED = frozenset(
 MOVED = "directives without numbers have changed places"
 KEPT = "kept as it is"
 """Warning for a text without a translation by the model."""
+UNSURE = "low confidence"
 CHUNK = 6000
 """Characters translated together; a killed command loses at most these."""
 
@@ -87,6 +88,22 @@ class DocumentRequest:
     linked: frozenset[str] = frozenset()
 
 
+class ReviewNote(NamedTuple):
+    """What somebody should look at, and why.
+
+    Attributes:
+        place: where it is in the document.
+        reason: why it should be reviewed.
+        source: the segment; "" for a part of the document that is no segment.
+        translation: its translation.
+    """
+
+    place: str
+    reason: str
+    source: str = ""
+    translation: str = ""
+
+
 @dataclass
 class Summary:
     """Counts of a document's segments.
@@ -98,9 +115,7 @@ class Summary:
         translated: segments translated by the model.
         resumed: segments among these from an earlier, interrupted command.
         review: segments to review, marked if the format has a mark.
-        unplaced: (place, placeholder) whose position in the translation is uncertain.
-        missing: (place, source term) of terms whose translation is missing.
-        warnings: (place, note).
+        notes: reasons for reviews, and parts of the document that are not translated.
         cautions: disagreements between the document's and the translator's languages.
     """
 
@@ -110,9 +125,7 @@ class Summary:
     translated: int = 0
     resumed: int = 0
     review: int = 0
-    unplaced: list[tuple[str, str]] = field(default_factory=list)
-    missing: list[tuple[str, str]] = field(default_factory=list)
-    warnings: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[ReviewNote] = field(default_factory=list)
     cautions: list[str] = field(default_factory=list)
 
 
@@ -155,7 +168,7 @@ def translate_document(
     messages = format_of(request.path).messages
     summary = Summary(
         segments=len(document.segments),
-        warnings=list(document.notes),
+        notes=[ReviewNote(*note) for note in document.notes],
         cautions=_cautions(document, source, target),
     )
     if caution:
@@ -171,7 +184,7 @@ def translate_document(
             translations[segment.number] = Translation(match.target, review=bool(problems))
             summary.from_memory += 1
             summary.review += bool(problems)
-            summary.warnings += [(segment.place, problem) for problem in problems]
+            _note(summary, segment, problems, match.target)
         else:
             pending.append(segment)
     with Journal(request.output, translation_digest(request, translator, folders)) as journal:
@@ -190,7 +203,7 @@ def translate_document(
                 bare=True,
             )
             records = [
-                _record(segment, translated, messages)
+                _record(segment, translated, messages, memory)
                 for segment, translated in zip(chunk, results, strict=True)
             ]
             journal.add(records)
@@ -324,28 +337,38 @@ def _map_text(markup: Markup, change: Callable[[str], str]) -> Markup:
     return Markup.of(texts[0], *(piece for pair in zip(tags, texts[1:], strict=True) for piece in pair))
 
 
-def _record(segment: Segment, translation: TextTranslation, messages: str) -> dict[str, Any]:
+def _record(
+    segment: Segment, translation: TextTranslation, messages: str, memory: TranslationMemory | None
+) -> dict[str, Any]:
     """Return a translated segment as a line of the journal."""
-    warnings = list(translation.warnings)
+    reasons = [
+        f"set where the source has it: {format_strings.without_numbers(name, _text(segment.source))}"
+        for name in translation.unplaced
+    ]
+    reasons += [f"without the term for: {term.source}" for term in translation.missing]
+    reasons += translation.warnings
     written, problems = _remove_numbers(segment, to_document(translation.markup), messages)
-    warnings += problems or _format_faults(segment, written, messages)
+    reasons += problems or _format_faults(segment, written, messages)
     target = spell(written)
     if not translation.text.strip():
         # Nobody would notice a text that is missing from the document.
         target = spell(segment.source)
-        warnings.append(KEPT)
+        reasons.append(KEPT)
     if segment.max_length is not None and len(translation.text) > segment.max_length:
-        warnings.append(f"{len(translation.text):,} characters, more than the {segment.max_length:,} allowed")
+        reasons.append(f"{len(translation.text):,} characters, more than the {segment.max_length:,} allowed")
+    if memory and (similar := memory.find_similar(segment.source)):
+        reasons.append(
+            f"the memory has a similar text ({similar.similarity:.0%}, {similar.place}): "
+            f"{similar.source} -> {similar.target}"
+        )
+    if translation.doubtful and not reasons:
+        reasons.append(UNSURE)
     return {
         "number": segment.number,
         "target": target,
         "confidence": round(translation.confidence, 4),
-        "review": translation.doubtful or bool(warnings),
-        "unplaced": [
-            format_strings.without_numbers(name, _text(segment.source)) for name in translation.unplaced
-        ],
-        "missing": [term.source for term in translation.missing],
-        "warnings": warnings,
+        "review": bool(reasons),
+        "reasons": reasons,
     }
 
 
@@ -368,12 +391,17 @@ def _valid(
 def _count(
     summary: Summary, segment: Segment, record: Mapping[str, Any], translations: dict[int, Translation]
 ) -> None:
-    translations[segment.number] = Translation(read(record["target"]), review=bool(record["review"]))
+    target = read(record["target"])
+    translations[segment.number] = Translation(target, review=bool(record["review"]))
     summary.translated += 1
     summary.review += bool(record["review"])
-    summary.unplaced += [(segment.place, name) for name in record["unplaced"]]
-    summary.missing += [(segment.place, name) for name in record["missing"]]
-    summary.warnings += [(segment.place, note) for note in record["warnings"]]
+    _note(summary, segment, record.get("reasons", ()), target)
+
+
+def _note(summary: Summary, segment: Segment, reasons: Iterable[str], target: Markup) -> None:
+    summary.notes += [
+        ReviewNote(segment.place, reason, segment.source.text, target.text) for reason in reasons
+    ]
 
 
 def default_output(path: Path, language: str) -> Path:

@@ -1,13 +1,20 @@
-"""Translation memory: exact matches of segments, from a TMX, XLIFF or PO file."""
+"""Translation memory: exact and similar matches of segments, from a TMX, XLIFF or PO file."""
 
 import importlib
 from pathlib import Path
 from typing import NamedTuple
 
+from rapidfuzz import process
+from rapidfuzz.distance import Indel
+
 from multihead.data.documents.library import Markup, Tag, faults
 
 Shape = tuple[str, ...]
 """Text and tags of a segment; a tag is its kind and its id's ordinal number."""
+
+
+SIMILAR = 0.75
+"""Similarity from which on a pair is shown beside a segment: the usual bound of translation memories."""
 
 
 class MemoryMatch(NamedTuple):
@@ -19,6 +26,22 @@ class MemoryMatch(NamedTuple):
     """
 
     target: Markup
+    place: str
+
+
+class SimilarPair(NamedTuple):
+    """A pair of a memory whose source resembles a segment.
+
+    Attributes:
+        source: its source, without tags.
+        target: its translation, without tags.
+        similarity: share of the characters of both sources that are in their longest common subsequence.
+        place: ``file:line``.
+    """
+
+    source: str
+    target: str
+    similarity: float
     place: str
 
 
@@ -40,6 +63,7 @@ class TranslationMemory:
         # Imported here because the readers take a tenth of a second, which most translations do not need.
         read_pairs = importlib.import_module("multihead.data.documents.bilingual").read_pairs
         self._pairs = {_shape(pair.source): pair for pair in read_pairs(path, source or None, target or None)}
+        self._texts = {shape: pair.source.text for shape, pair in self._pairs.items()}
 
     def __len__(self) -> int:
         return len(self._pairs)
@@ -57,6 +81,17 @@ class TranslationMemory:
             )
         )
         return None if faults(source, target) else MemoryMatch(target, pair.place)
+
+    def find_similar(self, source: Markup) -> SimilarPair | None:
+        """Return the pair whose source resembles this segment most, from ``SIMILAR`` on; None without one."""
+        best = process.extractOne(
+            source.text, self._texts, scorer=Indel.normalized_similarity, score_cutoff=SIMILAR
+        )
+        if best is None:
+            return None
+        _, similarity, shape = best
+        pair = self._pairs[shape]
+        return SimilarPair(pair.source.text, pair.target.text, similarity, pair.place)
 
 
 def _ids(markup: Markup) -> list[str]:
