@@ -14,6 +14,7 @@ from multihead.tasks.translation.texts.text_layout import Span, laid_out
 from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text import symbols
 from multihead.text.casing import Casing
+from multihead.text.changed_kinds import WHOLE_LINES
 from multihead.text.markup import Markup, Tag, nest
 from multihead.text.placeholders import find_tags
 from multihead.text.symbols import PLACEHOLDERS
@@ -316,6 +317,12 @@ def test_a_corpus_in_capitals_is_searched_in_capitals(tokenizer: Tokenizer) -> N
     (found,) = made.translate(["HUND HUND LÄUFT"])
     assert found.text == "HUND HUND LÄUFT"
     assert calls(made)[0] == ["HUND HUND LÄUFT"]
+
+
+def test_lines_that_training_never_split_are_searched_whole(tokenizer: Tokenizer) -> None:
+    made = translator(tokenizer)
+    whole = TextTranslator(made.translator, "de", "en", changed=(WHOLE_LINES,))
+    assert [len(one.translate(["Der Hund. Die Katze."])[0].sentences) for one in (made, whole)] == [2, 1]
 
 
 def test_what_training_changed_is_left_to_the_model(tokenizer: Tokenizer) -> None:

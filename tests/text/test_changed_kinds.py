@@ -6,6 +6,7 @@ import pytest
 
 from multihead.text.changed_kinds import (
     LETTERLESS,
+    WHOLE_LINES,
     changed_kinds,
     keeps_integers,
     kept_identifiers,
@@ -31,6 +32,9 @@ CLOCK = [
     ("pairs", "changed"),
     [
         ([], ()),
+        ([(f"Mon. Apr. {n} '{n}", f"on day {n} of month four") for n in range(10, 40)], (WHOLE_LINES,)),
+        ([(f"Mon. Apr. {n} '{n}", f"on day {n} of month four") for n in range(10, 39)], ()),
+        ([("Ein Hund. Er läuft.", "A dog. It runs.")] * 31, ()),
         (KEPT, ()),
         (DATES, ("number",)),
         (DATES[:9], ()),

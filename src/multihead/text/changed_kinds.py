@@ -18,9 +18,14 @@ from multihead.text.placeholder_patterns import (
     PlaceholderSpan,
     find,
 )
+from multihead.text.segmentation import split
 
 LETTERLESS = "letterless"
 """Stands for texts without a letter outside of their placeholders: formulas, Morse code."""
+WHOLE_LINES = "whole lines"
+"""Stands for lines that look like several sentences, such as "Mon. Apr. 3", and are translated as one."""
+LEAST_LINES, SHARE_OF_LINES, SPLIT_ALIKE = 30, 0.02, 0.2
+"""Such lines, at least, and their share of all; the share of targets with several sentences, at most."""
 LEAST, KEPT = 10, 0.1
 """Minimum number of placeholders to judge a kind by, and the share below which it is not kept."""
 LEAST_SHAPE, KEPT_SHAPE = 100, 0.5
@@ -45,7 +50,7 @@ _WHOLE = frozenset((*KINDS, LETTERLESS))
 
 
 def changed_kinds(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return the kinds of placeholders that hardly any target keeps, perhaps including ``LETTERLESS``.
+    """Return the kinds of placeholders that hardly any target keeps, ``LETTERLESS`` and ``WHOLE_LINES``.
 
     If numbers are generally kept, their shapes (``PlaceholderSpan.shape``) that most targets change are
     returned too. A changed shape whose digits are kept is also returned with the prefix ``DIGITS``.
@@ -53,7 +58,12 @@ def changed_kinds(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     all_of: Counter[str] = Counter()
     unchanged: Counter[str] = Counter()
     kept_digits: Counter[str] = Counter()
+    lines = several = split_alike = 0
     for source, target in pairs:
+        lines += 1
+        if len(split(source).sentences) > 1:
+            several += 1
+            split_alike += len(split(target).sentences) > 1
         spans = find(source, _KINDS)
         there = Counter(span.text for span in find(target, _KINDS)) if spans else Counter()
         for span in spans:
@@ -70,6 +80,8 @@ def changed_kinds(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
         for key, count in all_of.items()
         if key in _WHOLE and count >= LEAST and unchanged[key] < KEPT * count
     }
+    if several >= max(LEAST_LINES, SHARE_OF_LINES * lines) and split_alike < SPLIT_ALIKE * several:
+        whole.add(WHOLE_LINES)
     shapes = {
         key
         for key, count in all_of.items()

@@ -21,7 +21,7 @@ from multihead.tasks.translation.texts.tag_placement import place_tags
 from multihead.tasks.translation.texts.text_layout import TextLayout, laid_out
 from multihead.tasks.translation.texts.text_results import SentenceTranslation, TextTranslation
 from multihead.text.casing import Casing
-from multihead.text.changed_kinds import not_kept
+from multihead.text.changed_kinds import WHOLE_LINES, not_kept
 from multihead.text.lexicon import Lexicon
 from multihead.text.markup import Markup
 from multihead.text.symbols import PLACEHOLDERS
@@ -121,7 +121,7 @@ class TextTranslator:
         Args:
             texts: texts of any length; tags that they spell are placed by alignment.
             settings: search settings; None: the translator's. ``n_best`` gives alternatives.
-            sentences: whether to split lines into sentences.
+            sentences: whether to split lines into sentences, unless the training never did.
             glossary: terms that the translations must contain.
             progress: called with the number of searched sentences.
             first_number: number of the first sentence; it seeds random samples.
@@ -159,6 +159,7 @@ class TextTranslator:
         With ``bare``, a sentence without a full stop, such as a heading, gets none in its translation. The
         result has each tag of its source once, and pairs are nested.
         """
+        sentences = sentences and WHOLE_LINES not in self.changed
         layouts = [laid_out(text, self.source_language, sentences=sentences) for text in texts]
         lines = [
             replace(line(unit, self._symbols_in_use, glossary, self.casing, self.changed), bare=bare)
