@@ -24,6 +24,9 @@ from multihead.training import Validation
 MAPS, MIN_WORDS, MAX_WORDS = 3, 3, 14
 """Number of sentences with attention maps in the report, and their minimum and maximum length in words."""
 
+NEAR = 50
+"""Per cent of the characters in which sources and targets differ, at most, for copying to be compared."""
+
 
 class Validator:
     """Validates a model on at most ``validation.max_examples`` prepared validation pairs.
@@ -63,6 +66,7 @@ class Validator:
         self.pairs = PairList(
             [prepared.valid.source(i) for i in rows], [prepared.valid.target(i) for i in rows]
         )
+        self.copying = character_error_rate(*zip(*self.text, strict=True)) if self.text else math.inf
         self.sample_rows = evenly_spaced(len(rows), validation.samples).tolist()
 
     def __call__(self, model: nn.Module, step: int) -> Validation:
@@ -85,6 +89,12 @@ class Validator:
             f"source     {sources[i]}\nreference  {references[i]}\noutput     {outputs[i].strip()}"
             for i in self.sample_rows
         ]
+        if self.copying < NEAR and metrics["cer"] > self.copying:
+            samples.insert(
+                0,
+                f"worse than copying: outputs differ from the references in {metrics['cer']:.1f} % of the "
+                f"characters, the sources in {self.copying:.1f} %",
+            )
         return Validation(metrics, "\n\n".join(samples))
 
     def attention_maps(self, model: nn.Module) -> list[AlignedSentence]:
