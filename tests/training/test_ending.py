@@ -166,6 +166,21 @@ def test_a_machine_that_grows_slower_stops_in_time(tmp_path: Path) -> None:
     assert clock.now - 1000 <= 95
 
 
+def test_a_machine_that_grows_slower_shortens_the_cool_down(tmp_path: Path) -> None:
+    class Slower(Clock):
+        def on_step(self, step: int) -> None:
+            self.pace = 2.0 if step > 300 else 1.0
+            super().on_step(step)
+
+    clock = Slower()
+    outcome = fit(limited(tmp_path, clock, 7.5, log_every=1))
+    first, last = outcome.progress.cooldown
+    assert first < 300 < last == outcome.progress.step
+    assert not outcome.progress.stopped
+    assert 400 <= clock.now - 1000 <= 450
+    assert rates(clock)[-1] < 0.05 * max(rates(clock))
+
+
 def test_the_time_of_earlier_starts_counts(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         fit(limited(tmp_path, Clock(stop=40), 1.5))  # saved after 35

@@ -21,6 +21,8 @@ TIME_UP = "the time is up"
 """The reason of an end without a cool-down, or within one."""
 ASKED = "as asked"
 """The reason of an end that the user asked for."""
+SHORTENED, LEAST_UPDATES = 0.05, 10
+"""Part of its rest by which a cool-down is shortened, at least; updates to judge the pace by."""
 CLOSE = 60.0
 """With fewer seconds left than this, a validation is timed before training starts."""
 
@@ -96,6 +98,7 @@ class Ending:
     def __init__(self, settings: OptimisationSettings, progress: TrainingProgress, limit: TimeLimit) -> None:
         self.settings, self.progress, self.limit = settings, progress, limit
         self._first_step, self._began = progress.step, limit.clock()
+        self._cooling = (progress.step, self._began)
 
     @property
     def cooldown(self) -> Cooldown | None:
@@ -130,6 +133,8 @@ class Ending:
         if progress.step and self.limit.left <= 0:
             progress.stopped = TIME_UP
             return True
+        if progress.ending.startswith(TIME):
+            return self._shorten()
         if not wsd:
             progress.stopped = ASKED if asked else ""
             return asked
@@ -149,6 +154,21 @@ class Ending:
             return False
         first, last = cooldown or cooldown_after(progress.step, self.settings)
         progress.cooldown, progress.ending = (first, min(last, self.settings.steps)), why
+        self._cooling = (progress.step, self.limit.clock())
+        return True
+
+    def _shorten(self) -> bool:
+        """End the cool-down earlier where the machine has grown too slow for its rest."""
+        progress, (first_step, began) = self.progress, self._cooling
+        updates = progress.step - first_step
+        if updates < LEAST_UPDATES:
+            return False
+        first, last = progress.cooldown
+        rest = last - progress.step
+        enough = int(self.limit.left * updates / (self.limit.clock() - began))
+        if enough < 1 or rest - enough < max(2, SHORTENED * rest):
+            return False
+        progress.cooldown = first, progress.step + enough
         return True
 
     def _out_of_time(self) -> bool:
