@@ -56,6 +56,18 @@ def inflected(chance: random.Random) -> Pair:
     return f"{stem} V;PST", f"{stem}ed"
 
 
+def inflected_by_tags(chance: random.Random) -> Pair:
+    tags = chance.choice(("V IND PST 3 SG", "V IND PRS 3 SG", "N ACC PL FEM"))
+    stem = word(chance)
+    return f"{stem} {tags}", stem + chance.choice(("ed", "s", "en"))
+
+
+def misspelt(chance: random.Random) -> Pair:
+    line = words(chance, 13)
+    at = chance.randrange(1, len(line))
+    return line[:at] + line[at + 1 :], line
+
+
 def translated(chance: random.Random) -> Pair:
     return words(chance, 13), words(chance, 13)
 

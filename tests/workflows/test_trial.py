@@ -4,14 +4,14 @@ import random
 from pathlib import Path
 
 import pytest
-from made_up_pairs import from_hebrew, into_cyrillic, named, pronounced, translated
+from made_up_pairs import from_hebrew, into_cyrillic, misspelt, named, pronounced, translated
 from watching import Silent
 
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.tasks.translation.suggest import RequestedSettings, alternative, profile
-from multihead.workflows import trial
+from multihead.tasks.translation.suggest import RequestedSettings, alternative, profile, suggest
+from multihead.workflows import suggested_recipe, trial
 from multihead.workflows.resolve_recipe import resolve_recipe
 from multihead.workflows.train import train
 
@@ -34,6 +34,26 @@ def test_short_lines_of_words_may_be_spelt_or_split() -> None:
     other = alternative(corpus)
     assert other is not None
     assert {other.kind, other.target_kind} <= {"bpe", "chars"}
+
+
+def test_near_sides_may_be_spelt() -> None:
+    chance = random.Random(3)
+    corpus = profile([misspelt(chance) for _ in range(211)])
+    assert suggest(corpus).settings["tokenizer.kind"] == "bpe"
+    assert alternative(corpus) == RequestedSettings(kind="chars", target_kind="chars")
+
+
+@pytest.mark.parametrize(("speed", "tries"), [(3_000.0, True), (30.0, False)])
+def test_limited_time_is_enough_for_trials_or_there_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, speed: float, tries: bool
+) -> None:
+    chance = random.Random(3)
+    file = tmp_path / "pairs.tsv"
+    file.write_text("".join("\t".join(misspelt(chance)) + "\n" for _ in range(311)), encoding="utf-8")
+    monkeypatch.setattr(suggested_recipe, "tokens_per_second", lambda *_: speed)
+    given = {"training.minutes": "30"}
+    recipe = resolve_recipe(None, {"source": (str(file),)}, given, run=tmp_path / "run", init=None)
+    assert (recipe.alternative is not None) == tries
 
 
 def test_a_choice_that_was_asked_for_is_not_tried_against_another() -> None:

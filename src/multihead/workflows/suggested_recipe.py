@@ -21,11 +21,14 @@ from multihead.tasks.translation.suggest.profile import CorpusProfile
 from multihead.tasks.translation.suggest.sizes import own_defaults, sized_as, tokens
 from multihead.text.bpe_dropout import supports_dropout
 from multihead.text.symbols import ALL_STANDARD, STANDARD
+from multihead.workflows.trial import TRIALS
 from multihead.workflows.update_speed import tokens_per_second
 
 Files = Mapping[str, tuple[str, ...]]
 """Corpus files by key of [data]: source, target, valid_source, valid_target."""
 
+TRIAL_SHARE = 0.2
+"""Share of the time that a trial of two choices may take; where it is not enough, there is none."""
 TRAINING_SHARE = 0.85
 """Share of the time for updates: the rest is for the set-up and validations."""
 MOST_STEPS = 100_000_000
@@ -73,11 +76,18 @@ def suggest_recipe(
 
     suggestion = suggest(corpus, requested)
     recipe = recipe_of(suggestion)
-    if first.training.minutes and not duration:
-        recipe = recipe_of(_within(recipe, suggestion, corpus))
     sized = not {"tokenizer.vocab_size", "tokenizer.target_vocab_size"}.isdisjoint(given)
-    close = None if sized or first.training.minutes else alternative(corpus, requested)
-    return replace(recipe, alternative=recipe_of(suggest(corpus, close))) if close else recipe
+    close = None if sized else alternative(corpus, requested)
+    other = suggest(corpus, close) if close else None
+    if first.training.minutes and not duration:
+        affordable = _affordable(recipe, corpus)
+        if affordable * TRIAL_SHARE < TRIALS * recipe.training.batch_tokens:
+            other = None
+        if other:
+            affordable *= 1 - TRIAL_SHARE
+            other = _within(recipe_of(other), other, corpus, affordable)
+        recipe = recipe_of(_within(recipe, suggestion, corpus, affordable))
+    return replace(recipe, alternative=recipe_of(other)) if other else recipe
 
 
 def _imply(given: Mapping[str, object]) -> dict[str, object]:
@@ -88,11 +98,17 @@ def _imply(given: Mapping[str, object]) -> dict[str, object]:
     return {"tokenizer.joint": False} if apart else {}
 
 
-def _within(recipe: Recipe[Settings], found: Suggestion, corpus: CorpusProfile) -> Suggestion:
-    """Return settings for the time that the recipe's training has; how fast it is is measured."""
+def _affordable(recipe: Recipe[Settings], corpus: CorpusProfile) -> float:
+    """Return the target tokens that the recipe's time is enough for, by a measurement of its speed."""
+    length = max(1, round(tokens(corpus.target, recipe.tokenizer.kinds[1]) / max(1, corpus.pairs)))
+    return TRAINING_SHARE * 60 * float(recipe.training.minutes) * tokens_per_second(recipe, length)
+
+
+def _within(
+    recipe: Recipe[Settings], found: Suggestion, corpus: CorpusProfile, affordable: float
+) -> Suggestion:
+    """Return settings for a training of so many target tokens."""
     epoch = tokens(corpus.target, recipe.tokenizer.kinds[1])
-    length = max(1, round(epoch / max(1, corpus.pairs)))
-    affordable = TRAINING_SHARE * 60 * recipe.training.minutes * tokens_per_second(recipe, length)
     decided = within_time.within(found.settings, affordable, epoch)
     return Suggestion(
         {**found.settings, **{key: decision.value for key, decision in decided.items()}},

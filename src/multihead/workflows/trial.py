@@ -24,6 +24,8 @@ from multihead.workflows.train import TrainObserver, train
 
 UPDATES = 300
 """Updates of a trial of the suggested recipe; the other's have as many epochs."""
+TRIALS = 2 * UPDATES
+"""Updates of both trials, about."""
 SHORTEST = 50
 """Updates of a trial, at least."""
 PAIRS = 500

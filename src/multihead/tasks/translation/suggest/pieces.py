@@ -26,6 +26,12 @@ CLOSE_LETTERS = (0.1, 0.35)
 CLOSE_SPELT = (2.0, 4.5)
 """Words a line at which characters and subwords may serve alike, if lines are ``CLOSE_CHARACTERS`` long."""
 CLOSE_CHARACTERS = (12.0, 36.0)
+SPELT_ALIKE, ALIKE_LONG = 0.3, 128
+"""Overlap of the letters' frequencies from which on a source belongs to a spelt target letter by letter, and
+characters of 99 % of the sources, at most."""
+NEAR, NEAR_LONG = 0.8, 300
+"""Mean similarity of sources and targets, as of misspelt and right text, from which on characters may serve
+them better than subwords; characters of 99 % of their lines, at most."""
 ONE_TO_ONE = 0.1
 """Symbols of one side and characters of the other belong together one by one if their numbers differ by so
 much at most."""
@@ -80,7 +86,21 @@ def decide_kinds(corpus: CorpusProfile) -> tuple[Decision[Kind], Decision[Kind]]
         source = Decision("chars", "a script without spaces, with a symbol of the other side a character")
     if source.value == "spaced" and _has_a_symbol_for_each_character(corpus.source, corpus.target):
         target = Decision("chars", "a script without spaces, with a symbol of the other side a character")
+    if target.value == "chars" and source.value == "bpe" and _is_spelt_alike(corpus):
+        source = Decision("chars", "the other side is spelt in the same letters")
     return source, target
+
+
+def _is_spelt_alike(corpus: CorpusProfile) -> bool:
+    """Return True for short sources in the letters of their targets, such as a lemma with tags."""
+    letters = any(map(str.isalpha, corpus.target.characters))
+    short = corpus.source.long_line <= ALIKE_LONG and not corpus.source.unspaced
+    return letters and short and corpus.shared_letters >= SPELT_ALIKE
+
+
+def is_near(corpus: CorpusProfile) -> bool:
+    """Return True if sources and targets hardly differ."""
+    return corpus.similarity >= NEAR and max(corpus.source.long_line, corpus.target.long_line) <= NEAR_LONG
 
 
 def _has_a_symbol_for_each_character(symbols: SideProfile, text: SideProfile) -> bool:

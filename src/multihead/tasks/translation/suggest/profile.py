@@ -9,6 +9,7 @@ from itertools import chain
 from math import ceil
 
 import regex
+from rapidfuzz.distance import Levenshtein
 
 from multihead.data.added import added_pairs
 from multihead.data.pairs import read_pairs
@@ -27,6 +28,8 @@ MOST_TYPES = 100_000
 """Different words counted a side; later ones count as unseen."""
 MOST_PARTS = 50_000
 """Different words of both sides that are split into parts: more than the largest vocabulary needs."""
+MOST_COMPARED = 2_000
+"""Pairs whose sides are compared."""
 APOSTROPHE = regex.compile(BETWEEN_LETTERS)
 UNSPACED = frozenset(
     {"CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN", "JAVANESE"}
@@ -136,6 +139,8 @@ class CorpusProfile:
         parts: words or parts of words, of two characters and more, that one piece could stand for: their
             numbers in the source, in the target and in both together.
         ratios: number of pairs by the ratio of their lengths (``text.cleaning``), rounded up.
+        similarity: mean similarity of source and target, from 0 to 1: one minus their normalised edit
+            distance (Levenshtein 1966).
     """
 
     source: SideProfile
@@ -143,6 +148,7 @@ class CorpusProfile:
     alphabets: tuple[int, int, int]
     parts: tuple[int, int, int]
     ratios: Counter[int] = field(default_factory=Counter)
+    similarity: float = 0.0
 
     @property
     def pairs(self) -> int:
@@ -176,14 +182,18 @@ def profile(pairs: Iterable[tuple[str, str]], *, lowercase: bool = False) -> Cor
     normal = normalizer(lowercase)
     sides = SideProfile(), SideProfile()
     ratios: Counter[int] = Counter()
+    similarities: list[float] = []
     for pair in pairs:
+        if len(similarities) < MOST_COMPARED:
+            similarities.append(Levenshtein.normalized_similarity(*pair))
         ratios[ceil(length_ratio(*pair))] += 1
         for side, line in zip(sides, pair, strict=True):
             side.add(normal.normalize_str(line))
     source, target = (list(side.types)[:MOST_PARTS] for side in sides)
     groups = (source, target, [*source, *target])
     alphabets, parts = _triple(len(alphabet(g)) for g in groups), _triple(map(_parts, groups))
-    return CorpusProfile(*sides, alphabets, parts, ratios)
+    similarity = sum(similarities) / max(1, len(similarities))
+    return CorpusProfile(*sides, alphabets, parts, ratios, similarity)
 
 
 def _triple(numbers: Iterable[int]) -> tuple[int, int, int]:
