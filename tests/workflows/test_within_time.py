@@ -31,7 +31,7 @@ EPOCH = 472_000.0
     [
         pytest.param(60, {}, id="an hour: as without a limit"),
         pytest.param(
-            20, {"training.warmup_steps": 329, "validation.every": 384}, id="ten minutes: few validations"
+            21, {"training.warmup_steps": 345, "validation.every": 345}, id="ten minutes: few validations"
         ),
         pytest.param(
             5.4,
@@ -52,6 +52,15 @@ EPOCH = 472_000.0
 def test_the_shorter_the_time_the_less_is_left_out(passes: float, wanted: dict[str, object]) -> None:
     found = within(LONG, passes * EPOCH, EPOCH)
     assert {key: one.value for key, one in found.items()} == wanted
+
+
+@pytest.mark.parametrize(("width", "passes", "rate"), [(128, 21, 3.36e-3), (128, 31, None), (256, 21, None)])
+def test_a_narrow_model_is_widened_for_some_passes(width: int, passes: int, rate: float | None) -> None:
+    found = within({**LONG, "model.d_model": width}, passes * EPOCH, EPOCH)
+    values = {key: one.value for key, one in found.items()}
+    assert values.get("training.learning_rate") == rate
+    assert values.get("model.d_model") == (256 if rate else None)
+    assert values.get("model.num_layers") == (3 if rate else None)
 
 
 def test_hardly_any_time_still_gives_valid_settings() -> None:

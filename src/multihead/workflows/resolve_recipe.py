@@ -17,6 +17,7 @@ from multihead.tasks.translation.suggest import (
     suggest,
     suggest_settings,
 )
+from multihead.tasks.translation.suggest.within_time import WIDE
 from multihead.tasks.translation.without_effect import refuse_keys, refuse_without_effect
 from multihead.workflows.suggested_recipe import (
     MOST_STEPS,
@@ -33,7 +34,7 @@ In fine-tuning they are chosen for the new corpus; all others are those of the o
 """
 TIMED_KEYS = (
     *("training.batch_tokens", "training.learning_rate", "training.cooldown", "validation.max_examples"),
-    *("tokenizer.dropout", "model.dropout"),
+    *("tokenizer.dropout", "model.dropout", *WIDE),
 )
 """Settings that ``--minutes`` decides beside these, by the speed that was measured when the run began."""
 

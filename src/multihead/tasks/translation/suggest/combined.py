@@ -219,9 +219,9 @@ def suggest_settings(
         optimizer: the optimiser; None: chosen by the size.
         kind: model kind.
     """
-    row = next(row for row in sizes.SIZES if corpus.pairs <= row.pairs)
-    batch_tokens = 2048 if corpus.pairs < 5_000 else 4096
     tokens = corpus.pairs + corpus.target_characters / sizes.CHARACTERS_A_PIECE
+    row = next(row for row in sizes.SIZES if tokens / sizes.SENTENCE <= row.sentences)
+    batch_tokens = 2048 if corpus.pairs < 5_000 else 4096
     epoch = max(1, round(tokens / batch_tokens))
     steps = steps or max(500, round(row.epochs * epoch, -2))
     optimizer = optimizer or (row.optimizer if kind == "transformer" else "adam")

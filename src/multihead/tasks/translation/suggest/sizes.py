@@ -17,9 +17,9 @@ from multihead.tasks.translation.suggest.profile import CorpusProfile, SideProfi
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Settings for corpora of up to ``pairs`` pairs."""
+    """Settings for corpora of up to so many sentences of ``SENTENCE`` target tokens."""
 
-    pairs: float
+    sentences: float
     vocab_size: int
     bpe_dropout: float
     d_model: int
@@ -35,7 +35,8 @@ class Size:
 
 SIZES = (
     Size(10_000, 2_000, 0.1, 128, 256, 3, 4, 0.3, "muon", 3e-3, 80),
-    Size(80_000, 6_000, 0.1, 128, 256, 4, 4, 0.2, "muon", 4e-3, 60),
+    Size(40_000, 6_000, 0.1, 128, 256, 4, 4, 0.2, "muon", 4e-3, 60),
+    Size(150_000, 8_000, 0.1, 256, 512, 3, 4, 0.2, "muon", 2e-3, 40),
     Size(400_000, 8_000, 0.1, 256, 1024, 4, 4, 0.2, "muon", 2e-3, 25),
     Size(3_000_000, 16_000, 0.0, 512, 1024, 6, 8, 0.1, "adam", 1e-3, 12),
     Size(float("inf"), 32_000, 0.0, 512, 2048, 6, 8, 0.1, "adam", 1e-3, 8),
@@ -54,7 +55,7 @@ CHARACTERS_A_PIECE, UNSPACED_CHARACTERS_A_PIECE = 4.0, 1.5
 """Of alphabetic scripts, and of those without spaces, at these vocabulary sizes: for estimates."""
 
 SENTENCE = 16.0
-"""Target tokens of a pair of sentences, its end token included. Shorter pairs count as less than one."""
+"""Target tokens of a sentence, its end token included. A paragraph counts as several, a name as less."""
 
 SMALL_BATCHES = ((20_000, 1024), (80_000, 2048), (float("inf"), 4096))
 """Batch sizes by the tokens of an epoch, up to each: a batch is at most a twentieth of an epoch or so."""
@@ -77,9 +78,9 @@ def tokens(side: SideProfile, kind: str) -> float:
 
 
 def size(corpus: CorpusProfile, kinds: tuple[str, str]) -> Decision[Size]:
-    """Decide the row of ``SIZES``: by pairs, of which short ones count as less."""
-    amount = min(float(corpus.pairs), tokens(corpus.target, kinds[1]) / SENTENCE)
-    row = next(row for row in SIZES if amount <= row.pairs)
+    """Decide the row of ``SIZES`` by the target tokens, counted as sentences."""
+    amount = tokens(corpus.target, kinds[1]) / SENTENCE
+    row = next(row for row in SIZES if amount <= row.sentences)
     return Decision(row, f"{corpus.pairs:,} pairs, of the length of {amount:,.0f} sentences")
 
 
