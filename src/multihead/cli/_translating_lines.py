@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from multihead.recipe.settings import SearchSettings
 from multihead.tasks.translation.lines.line_translator import LineTranslator
 from multihead.tasks.translation.lines.translation import Translation
+from multihead.tasks.translation.texts.foreign import foreign
 from multihead.tasks.translation.texts.text_results import TextTranslation
 from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text.terms import Glossary
@@ -16,13 +17,19 @@ class ByLine:
     def __init__(self, translator: LineTranslator, search: SearchSettings) -> None:
         self._translator, self._search = translator, search
 
+    caution = ""
+
     def __call__(self, lines: Sequence[str], prefixes: Sequence[str], number: int) -> list[Translation]:
         """Return the translation of each line; ``number`` is that of the first."""
         return self._translator.translate(lines, self._search, prefixes=prefixes, first_number=number)
 
 
 class BySentence:
-    """Translates the sentences of each line."""
+    """Translates the sentences of each line.
+
+    Attributes:
+        caution: a caution about the lines that were translated first; "": none.
+    """
 
     def __init__(
         self,
@@ -34,16 +41,22 @@ class BySentence:
     ) -> None:
         self._translator, self._search = translator, search
         self._sentences, self._glossary = sentences, glossary
+        self._first: list[TextTranslation] = []
 
     def __call__(self, lines: Sequence[str], prefixes: Sequence[str], number: int) -> list[Translation]:
         """Return the translation of each line; ``number`` is that of the first."""
         translations = self._translator.translate(
             lines, self._search, sentences=self._sentences, glossary=self._glossary
         )
+        self._first = self._first or translations
         return [
             Translation(_indent(line, translation.text.strip()), line, note=_note(translation))
             for line, translation in zip(lines, translations, strict=True)
         ]
+
+    @property
+    def caution(self) -> str:
+        return foreign(self._first, self._translator.source_language)
 
 
 def _indent(line: str, translation: str) -> str:

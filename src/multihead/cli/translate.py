@@ -309,6 +309,8 @@ def _blocks(
             for line, translation in enumerate(translations, start=number + 1)
             for text in _spell(line, translation, search, scores=options.scores)
         ]
+        if not number and translate_lines.caution:
+            console.print(f"caution: {translate_lines.caution}", style="yellow")
         number += len(chunk)
     if notes > _console.MAX_NOTES:
         console.print(f"{notes - _console.MAX_NOTES:,} more lines have such a note")

@@ -18,6 +18,11 @@ _MOST = 2_000
 """Maximum number of characters read; more change nothing."""
 
 
+SURE, UNLIKELY, ENOUGH = 0.9, 0.01, 40
+"""Probability of another language and of the expected one from which on a text is called foreign, and its
+characters at least."""
+
+
 class Guess(NamedTuple):
     """A language, by its code, and the probability that the identifier gives it."""
 
@@ -47,6 +52,20 @@ def identify(text: str, among: Iterable[str] = (), most: int = 5) -> list[Guess]
         total = sum(chance for _, chance in guesses) or 1.0
         guesses = [Guess(code, chance / total) for code, chance in guesses]
     return guesses[:most]
+
+
+def other_language(text: str, language: str) -> str:
+    """Return the code of the language that a text surely is in, if it is not the given one; "" otherwise.
+
+    Nothing is known ("") of short texts, for a language that the identifier does not know, and without the
+    library.
+    """
+    if len(text) < ENOUGH or not language or not available():
+        return ""
+    chances = {primary(guess.code): guess.probability for guess in identify(text, most=1_000)}
+    best = max(chances, key=chances.__getitem__, default="")
+    is_other = best and chances[best] >= SURE and chances.get(primary(canonical(language)), 1.0) < UNLIKELY
+    return best if is_other else ""
 
 
 def available() -> bool:

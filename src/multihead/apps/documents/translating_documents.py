@@ -30,6 +30,7 @@ from multihead.run.embedded_checksum import file_identity as version
 from multihead.run.names import MODEL, WEIGHTS
 from multihead.system import disk
 from multihead.system.progress import OnCount
+from multihead.tasks.translation.texts.foreign import foreign
 from multihead.tasks.translation.texts.text_results import TextTranslation
 from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text import format_strings
@@ -207,6 +208,10 @@ def translate_document(
                 for segment, translated in zip(chunk, results, strict=True)
             ]
             journal.add(records)
+            if not summary.translated and (text := foreign(results, source or "")):
+                summary.cautions.append(text)
+                if caution:
+                    caution(text)
             for segment, record in zip(chunk, records, strict=True):
                 _count(summary, segment, record, translations)
                 del by_number[segment.number]

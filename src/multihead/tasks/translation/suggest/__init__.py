@@ -2,7 +2,7 @@
 
 ``profile`` measures the corpus in one pass; ``pieces``, ``sizes`` and ``duration`` are the decisions, pure
 functions that return a value and its reason; ``suggest`` combines them. No rule knows a corpus by name.
-``suggest_settings`` uses the number of pairs alone, for several corpora in one model.
+``suggest_settings`` uses the size of the corpus alone, for several corpora in one model.
 """
 
 from multihead.tasks.translation.suggest.combined import (
