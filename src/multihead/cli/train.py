@@ -191,8 +191,8 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
     if options.dry_run:
         show(estimate, console)
         return 0
-    # A file that the command does not name was named by --model.file.
-    named = "" if options.recipe or "model.kind" in given else plugins.option(recipe.kind)
+    # A file that the arguments do not name was named by --model.file.
+    named = "" if "model.kind" in given else plugins.option(recipe.kind)
     console.print(summary(outcome, display.began, f"train {shlex.join(arguments)}{named}"))
     if outcome.status == "interrupted":
         return 128 + outcome.signal if outcome.signal else INTERRUPTED
