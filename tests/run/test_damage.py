@@ -53,8 +53,11 @@ FLIPS = 23
 
 
 def events(seed: int) -> list[dict[str, object]]:
-    updates = ({"event": "update", "step": step, "loss": 7.25 / step + seed} for step in range(1, 8))
-    return [*updates, {"event": "end", "step": 7, "weights": "best", "metrics": {"loss": 1.5}}]
+    logged: list[dict[str, object]] = []
+    for step in range(1, 8):
+        logged.append({"event": "update", "step": step, "loss": 7.25 / step + seed})
+        logged += [{"event": "validation", "step": step}] if step in (5, 7) else []
+    return [*logged, {"event": "end", "step": 7, "weights": "best", "metrics": {"loss": 1.5}}]
 
 
 def flip(path: Path, chance: random.Random, other: Path) -> None:
