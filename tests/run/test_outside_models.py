@@ -282,7 +282,10 @@ def test_a_recipe_executes_the_file_that_the_command_names(
     files = [place / "elsewhere" / "mine.py", place / "mine.py"]
     for file in files:
         file.write_text("raise SystemExit\n")
-    for count, executed in ((1, files[0]), (2, files[1])):  # the only one of this name; the one beside the recipe
+    for count, executed in (
+        (1, files[0]),
+        (2, files[1]),
+    ):  # the only one of this name; the one beside the recipe
         forget()
         named = [word for file in files[:count] for word in ("--model.file", str(file))]
         assert main([*command, *named]) == 2

@@ -3,9 +3,9 @@
 An entry point (groups ``multihead.models`` and ``multihead.tasks``) is trusted because its package was
 installed. A Python file is executed only if the user names it in this process: by ``--model.file FILE``,
 ``--model.kind FILE``, ``multihead.load(..., model_file=FILE)``, or the environment variable
-``MULTIHEAD_MODEL_FILES``. A recipe and a sweep name a path, a run folder records ``file.py@SHA-256``: either is
-only searched among the files that the user has named. So no file is executed because a file that somebody sent
-names it.
+``MULTIHEAD_MODEL_FILES``. A recipe and a sweep name a path, a run folder records ``file.py@SHA-256``: either
+is only searched among the files that the user has named. So no file is executed because a file that somebody
+sent names it.
 """
 
 import hashlib
