@@ -63,7 +63,9 @@ def test_metrics_cut_at_the_end_of_a_line_are_noticed(copied: Path, capfdbinary:
 
 def test_a_run_without_its_environment_is_one_line(copied: Path, capfdbinary: Captured) -> None:
     (copied / "environment.json").unlink()
-    for command in (["doctor", copied], ["evaluate", copied, "--src", "a.de", "--tgt", "a.en"]):
+    pairs = copied.parent / "pairs.tsv"
+    pairs.write_text("a b\tb c\n")
+    for command in (["doctor", copied], ["evaluate", copied, "--src", pairs]):
         assert main([*map(str, command)]) == 2
         (line,) = capfdbinary.readouterr().err.decode().splitlines()
         assert line.startswith(f"multihead: {copied}/environment.json: missing")
