@@ -70,7 +70,7 @@ struct Weights {
             for (int64_t i = 0; i < n; i++)
                 which[k * padded(n) + i] = allowed[(first + i) * mask.q + k * mask.k] ? -1 : 0;
     }
-    // Masked scores are the smallest finite number: a query without any allowed key gets uniform weights, not NaN.
+    // Masked scores are the smallest finite number, so that no sum becomes NaN.
     vf scaled(const float* scores, int64_t at) const {
         const vf x = load(scores + at) * scale;
         return a.mask.allowed ? select((vi)load((const float*)which + at), x, splat(HIDDEN)) : x;
@@ -101,7 +101,9 @@ struct Weights {
                 store(scores + at, e);
                 mass += e;
             }
-            store(stats + first + i, most, n - i), store(stats + a.s.Q + first + i, 1.0f / mass, n - i);
+            // A query without any allowed key has weights 0.
+            const vf inverse = select((vi)(most == splat(HIDDEN)) & (a.mask.allowed ? -1 : 0), vf{}, 1.0f / mass);
+            store(stats + first + i, most, n - i), store(stats + a.s.Q + first + i, inverse, n - i);
         }
         drop(scores, job, first, N);
     }
@@ -121,10 +123,8 @@ struct Weights {
                 store(scores + at, x), store(kept + at, x);
                 mean += x * load(dscores + at);
             }
-            // A query without any allowed key has uniform weights, which do not depend on its scores.
-            const vf some = select((vi)(highest == splat(HIDDEN)) & (a.mask.allowed ? -1 : 0), vf{}, splat(1.0f));
             for (int64_t at = i; at < end; at += N)
-                store(dscores + at, load(scores + at) * (load(dscores + at) - mean) * some);
+                store(dscores + at, load(scores + at) * (load(dscores + at) - mean));
         }
         drop(kept, job, first, N);
     }

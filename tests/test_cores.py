@@ -3,12 +3,13 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from multihead.cli import main
-from multihead.system.cores import default_threads, usable_cores, wait_briefly
+from multihead.system.cores import default_threads, usable_cores, use_one_blas_thread, wait_briefly
 
 ALL = 64
 
@@ -97,6 +98,22 @@ def test_every_command_that_computes_respects_omp_num_threads(monkeypatch: pytes
         with pytest.raises(SystemExit):
             main([name, "--help"])
         assert set_to == [7], name
+
+
+@pytest.mark.parametrize(
+    ("machine", "given", "threads"),
+    [("x86_64", None, "1"), ("x86_64", "3", "3"), ("aarch64", None, None)],
+)
+def test_numpy_multiplies_in_one_thread_where_pytorch_does_not_use_its_library(
+    monkeypatch: pytest.MonkeyPatch, machine: str, given: str | None, threads: str | None
+) -> None:
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(machine=machine))
+    if given:
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", given)
+    use_one_blas_thread()
+    assert os.environ.get("OPENBLAS_NUM_THREADS") == threads
 
 
 @pytest.mark.parametrize(

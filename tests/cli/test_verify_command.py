@@ -51,6 +51,26 @@ def flip(path: Path) -> None:
 # --- a run of this version --------------------------------------------------------------------------
 
 
+def test_metrics_cut_at_the_end_of_a_line_are_noticed(copied: Path, capfdbinary: Captured) -> None:
+    path = copied / "metrics.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    last = max(number for number, line in enumerate(lines) if b'"validation"' in line)
+    path.write_bytes(b"".join(lines[:last]))
+    code, states, said = verify(capfdbinary, copied)
+    assert (code, states["metrics.jsonl"]) == (1, "damaged")
+    assert "metrics.jsonl: damaged: cut at the end of a line: the validation at step 12 is missing" in said
+
+
+def test_a_run_without_its_environment_is_one_line(copied: Path, capfdbinary: Captured) -> None:
+    (copied / "environment.json").unlink()
+    pairs = copied.parent / "pairs.tsv"
+    pairs.write_text("a b\tb c\n")
+    for command in (["doctor", copied], ["evaluate", copied, "--src", pairs]):
+        assert main([*map(str, command)]) == 2
+        (line,) = capfdbinary.readouterr().err.decode().splitlines()
+        assert line.startswith(f"multihead: {copied}/environment.json: missing")
+
+
 def test_a_whole_run_is_whole(trained: Path, capfdbinary: Captured) -> None:
     code, states, said = verify(capfdbinary, trained)
     assert (code, said) == (0, "")

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.autograd import gradcheck
 from torch.testing import assert_close
 
+from multihead.errors import UserError
 from multihead.nn import DotProductAttention, attention, masks, ops
 from multihead.nn.attention import attention_weights
 from multihead.system import native
@@ -49,6 +50,32 @@ def by_loops(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None) -> Tensor:
                 for j, power in zip(seen, powers, strict=True):
                     out[b, h, i] += power / sum(powers) * v[b, h, j]
     return out
+
+
+@KERNELS
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_a_query_without_any_allowed_key_gets_0_and_no_gradient(kernel: Kernel, dtype: torch.dtype) -> None:
+    q, k, v = queries_keys_values(dtype)
+    allowed = some_mask()
+    allowed[1, 2, 3] = False
+    out = kernel(q, k, v, allowed, 0.0)
+    assert not out[1, 2, 3].any()
+    assert out[1, 2, 4].any()
+    assert not attention_weights(q, k, allowed)[1, 2, 3].any()
+    gradients = torch.autograd.grad(out.sum(), (q, k, v))
+    assert not gradients[0][1, 2, 3].any()
+    assert all(gradient.isfinite().all() for gradient in gradients)
+
+
+@KERNELS
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.uint8])
+def test_a_mask_of_numbers_is_refused(kernel: Kernel, dtype: torch.dtype) -> None:
+    q, k, v = queries_keys_values(torch.float32)
+    numbers = torch.zeros(Q, K).to(dtype)
+    kind = str(dtype).removeprefix("torch.")
+    for attend in (lambda: kernel(q, k, v, numbers, 0.0), lambda: attention(q, k, v, numbers)):
+        with pytest.raises(UserError, match=f"the attention mask is {kind}, but must be boolean"):
+            attend()
 
 
 @pytest.mark.parametrize("masked", [False, True])

@@ -240,18 +240,56 @@ def test_a_path_in_a_recipe_is_seen_from_the_recipes_folder(place: Path) -> None
     (place / "own.toml").write_text('[model]\nkind = "mine.py"\nd_model = 64\n')
     (place / "further").mkdir()
     (place / "further" / "more.toml").write_text('extends = "../own.toml"\n[model]\nd_ff = 17\n')
+    kind = plugins.name_file(place / "mine.py")
     recipe = resolve_recipe(str(place / "further" / "more.toml"), NOTHING, {}, run=None, init=None)
-    assert recipe.kind == plugins.name_file(place / "mine.py")
+    assert recipe.kind == kind
     assert (recipe.model.model_dump()["d_model"], recipe.model.model_dump()["d_ff"]) == (64, 17)
     typed = {"model.kind": str(place / "mine.py")}
     assert (
         resolve_recipe(str(place / "own.toml"), NOTHING, typed, run=None, init=None).model
-        == recipes.load(place / "own.toml", own=True).model
+        == recipes.load(place / "own.toml").model
     )
-    with pytest.raises(
-        UserError, match=r"own\.toml:2: \"mine\.py\" is a Python file, which is executed only"
-    ):
-        recipes.load(place / "own.toml")
+
+
+@pytest.mark.parametrize("named", ["mine.py", "./mine.py", "/nowhere/mine.py", "no.py", "a\x00.py", ".py"])
+@pytest.mark.parametrize("more", [["--dry-run"], ["--help"], ["--run", "HERE/run"]], ids=" ".join)
+def test_a_recipe_that_somebody_sent_executes_nothing(
+    place: Path, named: str, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    kind = json.dumps(named)
+    (place / "sent.toml").write_text(f'[data]\nsource = "a.de"\ntarget = "a.en"\n[model]\nkind = {kind}\n')
+    command = ["train", str(place / "sent.toml"), *(word.replace("HERE", str(place)) for word in more)]
+    if "--help" in more:
+        with pytest.raises(SystemExit):
+            main(command)
+    else:
+        assert main(command) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "sent.toml:5: " in line
+        assert "is executed only where you name it yourself. Add --model.file" in line
+    assert not list(place.rglob("executed"))
+
+
+def test_a_recipe_executes_the_file_that_the_command_names(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "sent.toml").write_text('[data]\nsource = "a.de"\ntarget = "a.en"\n[model]\nkind = "mine.py"\n')
+    keys = [part for key, value in SMALL.items() for part in (f"--{key}", str(value))]
+    command = ["train", str(place / "sent.toml"), "--data.dir", str(place), "--dry-run", *keys]
+    assert main([*command, "--model.file", str(place / "mine.py")]) == 0
+    assert (place / "executed").is_file()
+    (place / "elsewhere").mkdir()
+    files = [place / "elsewhere" / "mine.py", place / "mine.py"]
+    for file in files:
+        file.write_text("raise SystemExit\n")
+    for count, executed in (
+        (1, files[0]),
+        (2, files[1]),
+    ):  # the only one of this name; the one beside the recipe
+        forget()
+        named = [word for file in files[:count] for word in ("--model.file", str(file))]
+        assert main([*command, *named]) == 2
+        assert f"{executed}:1: its code fails" in capsys.readouterr().err
 
 
 def test_other_code_is_another_run(place: Path) -> None:
@@ -295,6 +333,10 @@ def test_a_sweep_names_files_from_its_own_folder_and_its_processes_may_execute_t
     (place / "sweep.toml").write_text(
         'recipe = "multi30k-de-en"\nset.model.kind = "mine.py"\n[[members]]\nname = "one"\n'
     )
+    with pytest.raises(UserError, match=r'member one: "mine\.py" is a Python file, which is executed only'):
+        read_sweep(str(place / "sweep.toml"), {})
+    assert not (place / "executed").exists()
+    plugins.name_file(place / "mine.py")
     (member,) = read_sweep(str(place / "sweep.toml"), {}).members
     assert member.recipe.kind == recorded(place)
     begun: list[dict[str, str]] = []

@@ -17,9 +17,11 @@ from serving import Reverser, post, reversing, running, send, service
 
 from multihead.apps.serve.access import ApiKeys, Rate
 from multihead.apps.serve.app import Serving
+from multihead.apps.serve.fair_queue import DeadlineError, FairQueue
 from multihead.apps.serve.guard import is_allowed_origin, is_known_host
 from multihead.apps.serve.handling import RequestLimits
 from multihead.apps.serve.metrics import Metrics
+from multihead.apps.serve.queued import QueuedTranslator, Ticket
 from multihead.apps.serve.refusal import RefusedError
 from multihead.recipe.settings import SearchSettings
 from multihead.search.request import check_wanted
@@ -305,6 +307,20 @@ def test_computation_stops_when_the_client_leaves(steady: tuple[str, Steady]) ->
     assert translator.stopped.wait(10)
     translator.seconds = 0
     assert post(f"{address}/translate", q="ab")[1]["translatedText"] == "ba"
+
+
+def test_nothing_is_computed_for_a_client_that_has_left() -> None:
+    with FairQueue() as queue:
+        translator = QueuedTranslator(Reverser(), queue, "reverser")
+        left, late = Ticket(), Ticket(seconds=0)
+        left.give_up()
+        for ticket in (left, late):
+            mine = translator.for_request(ticket)
+            with pytest.raises(DeadlineError):
+                mine.attend_source([[1]], [[1]])
+            with pytest.raises(DeadlineError):
+                mine.translate(["a"])
+        assert not queue.waiting
 
 
 def test_computation_stops_at_the_deadline() -> None:

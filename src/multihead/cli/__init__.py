@@ -20,6 +20,7 @@ from pathlib import Path
 
 from multihead.errors import UserError
 from multihead.system import plugins
+from multihead.system.cores import use_one_blas_thread
 from multihead.system.imports import optional_packages, without_collection
 
 INTERRUPTED, BROKEN_PIPE, BAD_INPUT = 130, 141, 2
@@ -57,7 +58,7 @@ GROUPS = {
 EXIT_CODES = {
     0: "done",
     1: "damage was found (verify), a part failed (sweep), or a bug",
-    2: "an error that you can correct, in one line",
+    2: "an error that you can correct, in one line; also a training that diverged",
     130: "interrupted by Ctrl-C (SIGINT); a training is saved",
     138: "SIGUSR1: a training is saved, to be started again",
     141: "the reader of the output has closed the pipe",
@@ -76,6 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     _escape_unencodable_output()
+    use_one_blas_thread()
     # Matplotlib's messages about its cache do not concern our users.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:

@@ -130,6 +130,6 @@ def _recipe_kind(rest: Sequence[str]) -> str | None:
     """Return the model kind of the first recipe among the arguments, built-in or a file; None without one."""
     name = next((name for name in rest if name in recipes.names() or name.endswith(".toml")), None)
     try:
-        return recipe.load(name, own=True).kind if name else None
+        return recipe.load(name).kind if name else None
     except UserError:  # only the help needs it; the command itself reports the error
         return None

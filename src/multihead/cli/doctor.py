@@ -21,8 +21,9 @@ from typing import Annotated
 from rich.table import Table
 
 from multihead.cli import _console, _options
-from multihead.run import Run
+from multihead.run import Run, manifest
 from multihead.run.environment import PACKAGES
+from multihead.run.names import ENVIRONMENT
 from multihead.run.verify import checksums
 from multihead.system import native_library
 from multihead.system.cores import usable_cores
@@ -67,6 +68,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run_report(run: Run) -> Iterator[tuple[str, str]]:
     """Yield how this machine runs a run's model, with PyTorch or without."""
+    manifest.check_listed(run.folder, (ENVIRONMENT,))  # translation reads it, the report does not
     yield "run", str(run.folder)
     yield "checksums", checksums(run.folder)
     if is_installed("torch"):

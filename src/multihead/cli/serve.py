@@ -17,6 +17,7 @@ import importlib
 import ipaddress
 import signal
 import socket
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,6 +50,8 @@ from multihead.text.terms import Glossary
 
 GRACE = 30
 """Seconds for pending requests after Ctrl-C."""
+SWITCH_SECONDS = 0.001
+"""Longest time that a thread keeps Python's lock while another waits: answers go through it several times."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,7 @@ def main(arguments: Sequence[str]) -> int:
     with contextlib.ExitStack() as stack:
         server_socket = stack.enter_context(_listen(options.host, options.port))
         memory.keep_memory()
+        sys.setswitchinterval(SWITCH_SECONDS)
         queue = stack.enter_context(FairQueue(on_batch=serving.metrics.batch))
         opened = [_directions(run, options, keys, queue) for run in options.runs]
         directions = [direction for directions in opened for direction in directions]
@@ -227,6 +231,8 @@ def _translated_document(
         except UserError as error:
             place = (error.place or "").replace(f"{folder}/", "")  # a folder that clients never see
             raise UserError(error.fact, place=place or None, remedy=error.remedy) from None
+        finally:
+            memory.return_memory()
         return output.read_bytes(), list(summary.cautions)
 
 

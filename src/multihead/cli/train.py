@@ -37,6 +37,7 @@ from multihead.workflows.progress_display import (
     ProgressDisplay,
     format_duration,
     format_metrics,
+    format_number,
     reasons,
 )
 from multihead.workflows.resolve_corpora import named_corpora, resolve_corpora, several
@@ -191,13 +192,22 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
     if options.dry_run:
         show(estimate, console)
         return 0
-    # A file that the command does not name was named by --model.file.
-    named = "" if options.recipe or "model.kind" in given else plugins.option(recipe.kind)
+    # A file that the arguments do not name was named by --model.file.
+    named = "" if "model.kind" in given else plugins.option(recipe.kind)
     console.print(summary(outcome, display.began, f"train {shlex.join(arguments)}{named}"))
     if outcome.status == "interrupted":
         return 128 + outcome.signal if outcome.signal else INTERRUPTED
     if not parallel.first():
         return 0
+    if outcome.progress.diverged:
+        loss, first = (
+            format_number(outcome.progress.loss or 0),
+            format_number(outcome.progress.first_loss or 0),
+        )
+        raise UserError(
+            f"the training diverged: its loss was {first} at the first update and {loss} at the end",
+            remedy="Lower training.learning_rate or raise training.warmup_steps, with a new --run folder.",
+        )
     if command := tasks.get_task(recipe.task).use:
         use = command.format(run=shlex.quote(str(folder))) + plugins.option(recipe.kind)
         targets = sorted({to for _, to in Run.open(folder).directions})
@@ -259,7 +269,8 @@ def summary(outcome: Outcome, start: int, command: str) -> str:
         nothing = "nothing left to do: "
         more = f"\n{way_on(why)} continues it" if why else ""
     steps = f"{progress.step:,} step{'' if progress.step == 1 else 's'}"
+    ended = "diverged within" if progress.diverged else "finished after"
     return (
-        f"{nothing}finished after {steps}{reason}, {format_duration(progress.seconds)} of training\n"
+        f"{nothing}{ended} {steps}{reason}, {format_duration(progress.seconds)} of training\n"
         f"{outcome.weights} weights: {format_metrics(outcome.metrics or {})}{more}"
     )

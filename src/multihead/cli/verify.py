@@ -5,7 +5,9 @@
     multihead verify student.firefox
 
 A table shows the state of each file: whole, damaged, missing, without a
-checksum (runs of version 0.1.0), or not covered because it is redrawn.
+checksum (runs of version 0.1.0), or not covered: samples.txt, curves.svg and
+report.html are for reading, and no result depends on them. A training keeps
+an older state in case its newest is damaged; without it a run is whole.
 Exit code: 0 if the run is whole, 1 if a file is damaged or missing (the
 lines below the table say what to do), 2 if the folder is not
 a run.

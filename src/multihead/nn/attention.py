@@ -10,7 +10,7 @@ from multihead.nn.ops import masked_softmax
 
 
 def attention_weights(q_BHQd: Tensor, k_BHKd: Tensor, allowed: Tensor | None = None) -> Tensor:
-    """softmax(QK^T / sqrt(d_k)): each query's weights over the keys; (B, H, Q, K), rows sum to 1."""
+    """softmax(QK^T / sqrt(d_k)): each query's weights over the keys; (B, H, Q, K), rows sum to 1 or are 0."""
     return masked_softmax(q_BHQd @ k_BHKd.mT / math.sqrt(q_BHQd.shape[-1]), allowed)
 
 
@@ -21,10 +21,14 @@ def attention(q_BHQd: Tensor, k_BHKd: Tensor, v_BHKd: Tensor, allowed: Tensor | 
         q_BHQd: queries.
         k_BHKd: keys, as wide as the queries.
         v_BHKd: values, d_v wide.
-        allowed: True = may attend, broadcastable to (B, H, Q, K); None: everything.
+        allowed: True = may attend, broadcastable to (B, H, Q, K); None: everything. A query without any
+            allowed key gets 0.
 
     Returns:
         (B, H, Q, d_v).
+
+    Raises:
+        UserError: the mask is not boolean.
     """
     return attention_weights(q_BHQd, k_BHKd, allowed) @ v_BHKd
 

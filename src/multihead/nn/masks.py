@@ -1,6 +1,6 @@
 """Attention masks, True = may attend, made once per forward pass.
 
-A mask has shape (B or 1, 1, Q or 1, K). Masks combine with ``&``. Every query needs at least one key.
+A mask has shape (B or 1, 1, Q or 1, K). Masks combine with ``&``. A query without any key gets 0.
 """
 
 import torch

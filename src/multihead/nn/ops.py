@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from multihead.errors import UserError
 from multihead.nn.kernels import (
     byte_dropout,
     gpu_linear,
@@ -32,11 +33,28 @@ def has_kernels(x: Tensor) -> bool:
 
 
 def masked_softmax(scores_BHQK: Tensor, allowed: Tensor | None = None) -> Tensor:
-    """Softmax over the allowed keys; the others get 0. Same shape as the scores."""
-    if allowed is not None:
-        # The smallest finite number instead of -inf: a row without any allowed key must not become NaN.
-        scores_BHQK = scores_BHQK.masked_fill(~allowed, torch.finfo(scores_BHQK.dtype).min)
-    return scores_BHQK.softmax(dim=-1)
+    """Softmax over the allowed keys; the others get 0, in a row without any allowed key all. Same shape.
+
+    Raises:
+        UserError: the mask is not boolean.
+    """
+    if allowed is None:
+        return scores_BHQK.softmax(dim=-1)
+    _refuse_numbers(allowed)
+    # The smallest finite number instead of -inf: a row without any allowed key must not become NaN.
+    hidden = ~allowed
+    scores_BHQK = scores_BHQK.masked_fill(hidden, torch.finfo(scores_BHQK.dtype).min)
+    return scores_BHQK.softmax(dim=-1).masked_fill(hidden, 0.0)
+
+
+def _refuse_numbers(allowed: Tensor) -> None:
+    """Raise ``UserError`` for a mask of numbers, which mean different things in different libraries."""
+    if allowed.dtype != torch.bool:
+        raise UserError(
+            f"the attention mask is {str(allowed.dtype).removeprefix('torch.')}, but must be boolean",
+            place="allowed",
+            remedy="True = may attend: pass mask == 0 for one of 0 and -inf, mask != 0 for one of 1 and 0.",
+        )
 
 
 def attention(
@@ -48,9 +66,15 @@ def attention(
         q_BHQd: queries.
         k_BHKd: keys, as wide as the queries.
         v_BHKd: values, d_v wide.
-        allowed: True = may attend, broadcastable to (B, H, Q, K); None: everything.
+        allowed: True = may attend, broadcastable to (B, H, Q, K); None: everything. A query without any
+            allowed key gets 0.
         dropout: probability of dropping a weight.
+
+    Raises:
+        UserError: the mask is not boolean.
     """
+    if allowed is not None:
+        _refuse_numbers(allowed)
     fused = _fused_attention(q_BHQd, k_BHKd, v_BHKd, allowed, dropout) if has_kernels(q_BHQd) else None
     if fused is not None:
         return fused

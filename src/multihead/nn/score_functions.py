@@ -21,7 +21,7 @@ class ScoreFunction(nn.Module):
         raise NotImplementedError
 
     def weights(self, q: Tensor, k: Tensor, allowed: Tensor | None = None) -> Tensor:
-        """The softmax of the scores over the allowed keys, (B, H, Q, K); rows sum to 1."""
+        """The softmax of the scores over the allowed keys, (B, H, Q, K); rows sum to 1 or are 0."""
         return ops.masked_softmax(self.scores(q, k), allowed)
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None = None) -> Tensor:

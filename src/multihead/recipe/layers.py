@@ -16,8 +16,6 @@ from multihead.system.safe_parsing import TooLargeError, parse_toml
 LINES_SEARCHED = 1000
 """Errors name the line in files of up to this many lines, because the search takes quadratic time."""
 CHARACTERS_SEARCHED = 50_000
-RUNS_MODEL = "model.json"
-"""A file that every run folder has."""
 MAX_CHAIN = 30
 """Maximum number of recipes that extend each other."""
 
@@ -31,7 +29,6 @@ class Layer:
         values: ``{section: {key: value}}``.
         text: contents of the file.
         typed_in: True for the command line.
-        own: True for a recipe that the user names, whose Python files may be executed.
         within: keys of the table of the text that has the values; () for the whole text.
     """
 
@@ -39,29 +36,24 @@ class Layer:
     values: Mapping[str, Mapping[str, object]]
     text: str = field(default="", repr=False)
     typed_in: bool = False
-    own: bool = False
     within: tuple[str, ...] = ()
 
     def kind(self) -> object:
         """Return the model that it names; of a Python file's path the file's record (``plugins``).
 
         Raises:
-            UserError: a file that cannot be read, or one that is named where none may be.
+            UserError: a file that cannot be read, or one that only a recipe names, not the user.
         """
         kind = self.values.get("model", {}).get("kind")
         if not isinstance(kind, str) or not plugins.is_path(kind):
             return kind
-        place = self.where("model", "kind")
-        if not self.typed_in and not self.own:
-            raise UserError(
-                f'"{kind}" is a Python file, which is executed only where you name it yourself',
-                place=place,
-                remedy="Name it on the command line, --model.kind FILE, or in a recipe of your own.",
-            )
         try:
-            return model_kinds.name_kind(kind, Path() if self.typed_in else Path(self.place).parent)
+            if self.typed_in:
+                return model_kinds.name_kind(kind)
+            return plugins.record_of(kind, Path(self.place).parent)
         except UserError as error:
-            raise UserError(f"{error.place}: {error.fact}", place=place, remedy=error.remedy) from None
+            fact = f"{error.place}: {error.fact}" if error.place else error.fact
+            raise UserError(fact, place=self.where("model", "kind"), remedy=error.remedy) from None
 
     def where(self, *keys: str) -> str:
         """Return the place of a key in errors: ``my.toml:12``, or ``--training.steps``."""
@@ -94,23 +86,22 @@ class RecipeLayers:
     layers: tuple[Layer, ...]
 
 
-def read(name_or_path: str | Path, *, own: bool = False) -> RecipeLayers:
+def read(name_or_path: str | Path) -> RecipeLayers:
     """Read a built-in recipe or a TOML file, and the recipes it extends.
 
     Args:
         name_or_path: which.
-        own: whether the user named it as a recipe; then Python files that it names may be executed.
 
     Raises:
         UserError: no such recipe, invalid TOML, or circular ``extends``.
     """
     place, row = _find(str(name_or_path), beside=Path())
-    return _extend(_text(place), place, row, seen=(), own=own)
+    return _extend(_text(place), place, row, seen=())
 
 
 def parse(text: str, place: str) -> RecipeLayers:
     """Read a recipe from its text; errors name ``place``."""
-    return _extend(text, Path(place), "", seen=(), own=False)
+    return _extend(text, Path(place), "", seen=())
 
 
 def _find(name: str, *, beside: Path) -> tuple[Path, str]:
@@ -139,7 +130,7 @@ def _text(path: Path) -> str:
         raise UserError(f"cannot be read: {error}", place=str(path)) from None
 
 
-def _extend(text: str, path: Path, row: str, seen: tuple[Path, ...], *, own: bool) -> RecipeLayers:
+def _extend(text: str, path: Path, row: str, seen: tuple[Path, ...]) -> RecipeLayers:
     try:
         document = parse_toml(text)
     except TooLargeError as error:
@@ -152,8 +143,7 @@ def _extend(text: str, path: Path, row: str, seen: tuple[Path, ...], *, own: boo
     name = document.pop("name", path.stem)
     base = document.pop("extends", None)
     rows = document.pop("rows", {}) if path.parent == recipes.FOLDER else {}
-    # A run folder may come from anybody: its recipe is not the user's, whoever names or extends it.
-    layer = Layer(str(path), document, text, own=own and not (path.parent / RUNS_MODEL).exists())
+    layer = Layer(str(path), document, text)
     for key, value in (("name", name), ("extends", base)):
         if value is not None and not (isinstance(value, str) and value):
             raise UserError(f"{key} must be a string", place=layer.where(key))
@@ -175,4 +165,4 @@ def _extend(text: str, path: Path, row: str, seen: tuple[Path, ...], *, own: boo
         raise UserError("this recipe extends itself", place=layer.where("extends"))
     if len(trail) > MAX_CHAIN:
         raise UserError(f"more than {MAX_CHAIN} recipes extend each other", place=layer.where("extends"))
-    return RecipeLayers(name, (*_extend(below, place, base_row, trail, own=own).layers, *last))
+    return RecipeLayers(name, (*_extend(below, place, base_row, trail).layers, *last))

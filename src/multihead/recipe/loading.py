@@ -19,22 +19,19 @@ Merged = dict[str, dict[str, tuple[Any, Layer]]]
 """``{section: {key: (value, layer it comes from)}}``"""
 
 
-def load(
-    name_or_path: str | Path, overrides: Mapping[str, object] | None = None, *, own: bool = False
-) -> Recipe[Settings]:
+def load(name_or_path: str | Path, overrides: Mapping[str, object] | None = None) -> Recipe[Settings]:
     """Load a recipe by name or from a file.
 
     Args:
         name_or_path: the name of a built-in recipe, or a TOML file.
         overrides: values that override the recipe's, by dotted key (``{"training.steps": 8000}``). Strings
             are parsed as on the command line.
-        own: True for a recipe that the user names. Only then a Python file that it names as its model is
-            executed, and not where the recipe lies in a run folder.
 
     Raises:
-        UserError: no such recipe, an unknown section or key, or a value of the wrong type or out of range.
+        UserError: no such recipe, an unknown section or key, a value of the wrong type or out of range, or a
+            Python file as its model that the user has not named (``multihead.system.plugins``).
     """
-    return _resolve(layers.read(name_or_path, own=own), overrides or {})
+    return _resolve(layers.read(name_or_path), overrides or {})
 
 
 def from_toml(

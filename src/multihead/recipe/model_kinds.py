@@ -38,17 +38,13 @@ def names() -> list[str]:
     return sorted([*shipped, *plugins.installed_entry_points(GROUP, shipped)])
 
 
-def name_kind(kind: str, beside: Path = Path()) -> str:
-    """Return the name of a model that the user asks for; of a Python file's path its record.
-
-    Args:
-        kind: from the command line, or from a recipe that the user names.
-        beside: the folder that a relative path starts from.
+def name_kind(kind: str) -> str:
+    """Return the name of a model given on the command line; of a Python file's path its record.
 
     Raises:
         UserError: a file that cannot be read.
     """
-    return plugins.name_file(kind, beside) if plugins.is_path(kind) else kind
+    return plugins.name_file(kind) if plugins.is_path(kind) else kind
 
 
 def in_use(kind: str) -> str:
@@ -75,7 +71,7 @@ def load(kind: str) -> ModuleType:
     if plugins.is_path(kind):
         raise UserError(
             f'"{kind}" is a Python file, which is executed only where you name it yourself',
-            remedy="Name it on the command line, --model.kind FILE, or in a recipe of your own.",
+            remedy="Name it on the command line: --model.kind FILE, or --model.file FILE.",
         )
     near = difflib.get_close_matches(kind, names(), n=1)
     remedy = f'Did you mean "{near[0]}"?' if near else f"Known models: {', '.join(names())}."

@@ -244,37 +244,37 @@ class Run(CheckpointFolder, Records):
         return environment
 
     @property
+    def _data(self) -> Mapping[str, Any]:
+        """The section "data" of environment.json; empty for an early run, which may lack the file."""
+        manifest.check_listed(self.folder, (ENVIRONMENT,))
+        return self.environment["data"] if (self.folder / ENVIRONMENT).exists() else {}
+
+    @property
     def directions(self) -> list[tuple[str, str]]:
         """The (source, target) languages of a translator of several directions, empty for any other.
 
         Raises:
-            UserError: environment.json, which names them, is damaged.
+            UserError: environment.json, which names them, is damaged or missing.
         """
-        if not (self.folder / ENVIRONMENT).exists():
-            return []
-        return [(source, target) for source, target in self.environment["data"].get("directions", [])]
+        return [(source, target) for source, target in self._data.get("directions", [])]
 
     @property
     def trained_symbols(self) -> tuple[str, ...]:
         """Reserved symbols that the training pairs had, see ``data.marking``; none for older runs.
 
         Raises:
-            UserError: environment.json, which names them, is damaged.
+            UserError: environment.json, which names them, is damaged or missing.
         """
-        if not (self.folder / ENVIRONMENT).exists():
-            return ()
-        return tuple(self.environment["data"].get("symbols", []))
+        return tuple(self._data.get("symbols", []))
 
     @property
     def changed_kinds(self) -> tuple[str, ...]:
         """Kinds and shapes of placeholders that the training's targets change, see ``text.changed_kinds``.
 
         Raises:
-            UserError: environment.json, which names them, is damaged.
+            UserError: environment.json, which names them, is damaged or missing.
         """
-        if not (self.folder / ENVIRONMENT).exists():
-            return ()
-        return not_kept(self.environment["data"])
+        return not_kept(self._data) if self._data else ()
 
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """Return the tokenizers of source and target, the same object if they share a vocabulary.

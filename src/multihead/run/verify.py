@@ -29,6 +29,7 @@ BACKUP = "Copy it from a backup."
 AGAIN = "`multihead train` with the same settings writes it again."
 RESUMES = "Training resumes from an older state that is whole; if there is none, copy it from a backup."
 WITHOUT = "The final weights are chosen without it; copy it from a backup if there is one."
+CUT = "Training resumes all the same; reports lack these lines. Copy the file from a backup if there is one."
 LINES = "Reports leave these lines out; copy the file from a backup if there is one."
 
 
@@ -74,7 +75,13 @@ def verify(folder: Path) -> list[FileState]:
     files = [f"{run.checkpoint_folder.name}/{name}.safetensors" for name in named]
     there = {row.file for row in checkpoints}
     missing = [FileState(file, MISSING, "", WITHOUT) for file in files if file not in there]
-    rows = [*settled, *_model(run, origin), *checkpoints, *missing, *_metrics(run, began=bool(named))]
+    rows = [
+        *settled,
+        *_model(run, origin),
+        *checkpoints,
+        *missing,
+        *_metrics(run, progress, began=bool(named)),
+    ]
     rows += _search(folder)
     listed = {row.file for row in rows} | {LOCK, run.checkpoint_folder.name}
     return rows + [
@@ -206,8 +213,14 @@ def _weights(run: Run, path: Path, origin: Origin | None, progress: dict[str, An
     return FileState(file, WHOLE if sealed else UNSUMMED)
 
 
-def _metrics(run: Run, *, began: bool) -> Iterator[FileState]:
-    """Yield the row of metrics.jsonl; ``began``: a validation has been logged."""
+def _metrics(run: Run, progress: Mapping[str, Any], *, began: bool) -> Iterator[FileState]:
+    """Yield the row of metrics.jsonl.
+
+    Args:
+        run: the run.
+        progress: of the newest state; empty without one.
+        began: whether a validation has been logged.
+    """
     path = run.folder / METRICS
     if not path.exists():
         if began:
@@ -222,6 +235,14 @@ def _metrics(run: Run, *, began: bool) -> Iterator[FileState]:
     if faults:
         more = f" and {len(faults) - 3} more" if len(faults) > 3 else ""
         yield FileState(METRICS, DAMAGED, "; ".join(faults[:3]) + more, LINES)
+        return
+    # Each line has a checksum; that the last ones are gone is seen by the state, which is saved after them.
+    validated = {
+        line.event["step"] for line in lines if line.event and line.event.get("event") == "validation"
+    }
+    if lost := [step for step in progress.get("scheduled", ()) if step not in validated]:
+        fact = f"cut at the end of a line: the validation at step {lost[0]:,} is missing"
+        yield FileState(METRICS, DAMAGED, fact, CUT)
         return
     summed = all(journal.SUM.search(line.text) for line in lines)
     cut = "its last line was cut off when the training was; the next start removes it"

@@ -2,10 +2,10 @@
 
 An entry point (groups ``multihead.models`` and ``multihead.tasks``) is trusted because its package was
 installed. A Python file is executed only if the user names it in this process: by ``--model.file FILE``,
-``--model.kind FILE``, ``kind = "FILE"`` in a recipe of their own, ``multihead.load(..., model_file=FILE)``,
-or the environment variable ``MULTIHEAD_MODEL_FILES``. A run folder records ``file.py@SHA-256`` and no path.
-Such a record is only searched among the files that the user has named. So no code in a run folder is ever
-executed, nor a file because a run folder names it.
+``--model.kind FILE``, ``multihead.load(..., model_file=FILE)``, or the environment variable
+``MULTIHEAD_MODEL_FILES``. A recipe and a sweep name a path, a run folder records ``file.py@SHA-256``: either
+is only searched among the files that the user has named. So no file is executed because a file that somebody
+sent names it.
 """
 
 import hashlib
@@ -103,6 +103,29 @@ def name_file(path: str | Path, beside: Path = Path()) -> str:
         )
     _named[place] = _known[file.record] = file
     return file.record
+
+
+def record_of(path: str, beside: Path) -> str:
+    """Return the record of the user's file that a recipe or a sweep names by its path.
+
+    Args:
+        path: the path as written there.
+        beside: the folder to which a relative path refers.
+
+    Raises:
+        UserError: the user has named no file at this path, nor a single one of this name.
+    """
+    _register_environment()
+    place = Path(os.path.abspath(beside / path))  # noqa: PTH100
+    files = [file for file in _named.values() if file.path.name == place.name]
+    files = [file for file in files if file.path == place] or files
+    if len(files) == 1:
+        return files[0].record
+    raise UserError(
+        f'"{path}" is a Python file, which is executed only where you name it yourself',
+        remedy=f"Add --model.file {shlex.quote(os.path.relpath(place))}, or set {VARIABLE}. Name only files "
+        "that you trust: their code can do whatever you can.",
+    )
 
 
 def in_use(record: str) -> str:

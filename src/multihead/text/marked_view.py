@@ -1,7 +1,10 @@
 """A tokenizer of marked texts, in which reserved symbols occur (``text.symbols``)."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Self
+
+from tokenizers import Tokenizer as Library
 
 from multihead.text import symbols
 from multihead.text.marked import MarkedTokenizer
@@ -26,9 +29,7 @@ class MarkedView(Tokenizer):
         return view
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        plain = Tokenizer.__new__(Tokenizer)
-        plain.__dict__.update(tokenizer.__dict__)
-        self._marked = MarkedTokenizer(plain)
+        self._marked = _marked_tokenizer(self._library)
         self.tag_ids = getattr(tokenizer, "tag_ids", ())
 
     def encode(self, text: str) -> list[int]:
@@ -58,3 +59,9 @@ class MarkedView(Tokenizer):
             end = start + len(spelling) if text.startswith(spelling, start) else start
             pieces.append(Piece(number, label, start, end))
         return pieces
+
+
+@lru_cache(64)
+def _marked_tokenizer(library: Library) -> MarkedTokenizer:
+    """Return the tokenizer of marked text; kept, since a server makes a view for every request."""
+    return MarkedTokenizer(Tokenizer(library))

@@ -5,6 +5,7 @@ state and ends with the same bytes as an uninterrupted run. Batch order and all 
 of (seed, step), so only weights, optimiser moments and a position are saved.
 """
 
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -35,6 +36,8 @@ from multihead.training.progress import IntervalMetrics, TrainingProgress
 from multihead.training.recovery import Recovery
 from multihead.training.schedules import staged_rate
 from multihead.training.unsaved_state import Unsaved
+
+LOG = logging.getLogger(__name__)
 
 Group = list[tuple[Batch, StreamPosition]]
 """The micro-batches of one update, each with the position that follows it."""
@@ -75,6 +78,7 @@ class Training:
         self.limit = TimeLimit(self.settings.minutes, clock, begun, self.progress.elapsed)
         self.ending = Ending(self.settings, self.progress, self.limit)
         self._interrupt = Interrupt()
+        self._diverged = False
 
     @property
     def progress(self) -> TrainingProgress:
@@ -159,12 +163,12 @@ class Training:
         progress.step, progress.position = step, after
         progress.tokens += tokens
         progress.unlogged.add_started(tokens=tokens, rate=rate)
-        progress.unlogged.add_finished(finished)
+        progress.add_finished(finished)
 
     def _synchronize(self) -> None:
         """Wait for pending updates: only those with finite gradients are logged and saved."""
         with self._time():
-            self.progress.unlogged.add_finished(self.recovery.synchronize())
+            self.progress.add_finished(self.recovery.synchronize())
 
     @contextmanager
     def _time(self) -> Iterator[None]:
@@ -191,7 +195,11 @@ class Training:
             "seconds": progress.seconds,
             "last": self.ending.last_step,
         }
-        progress.unlogged = IntervalMetrics()
+        progress.logged_loss, progress.unlogged = progress.loss, IntervalMetrics()
+        if progress.diverged and not self._diverged:
+            message = "the loss has grown from %.4g to %.4g: the training diverges"
+            LOG.warning(message, progress.first_loss, progress.logged_loss)
+        self._diverged = progress.diverged
         self.run.log(event)
         self.observer.on_log(event)
         hardware.return_memory()

@@ -73,8 +73,11 @@ class FinalSelection:
         checkpoints = self.checkpoints.whole(
             progress, trained, dict(model.named_buffers(remove_duplicate=False))
         )
+        settings = self.settings
+        if progress.diverged:  # the weights that the settings name may be useless
+            settings = settings.model_copy(update={"final": "auto"})
         candidates = candidate_weights(
-            self.settings,
+            settings,
             last=lambda: trained,
             best=checkpoints.best,
             scheduled=checkpoints.scheduled,
@@ -96,6 +99,8 @@ class FinalSelection:
         event = {"event": "end", "step": step, "weights": best, "candidates": values}
         if checkpoints.damaged:
             event["damaged"] = checkpoints.damaged
+        if progress.diverged:
+            event["diverged"] = True
         if not self.end(progress):
             self.run.log({**event, "metrics": results[best]})
         self.run.forget_finish()

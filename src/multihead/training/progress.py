@@ -9,6 +9,8 @@ from multihead.training.update import UpdateStats
 
 PATIENCE = "early stopping"
 """The reason of early stopping begins with this."""
+DIVERGED_FACTOR, DIVERGED_NATS = 2.0, 3.0
+"""A training has diverged if its loss is above both this multiple of the first update's, and so much more."""
 
 
 @dataclass
@@ -109,6 +111,8 @@ class TrainingProgress:
         parts: parts in which each batch is computed, for lack of memory.
         unvalidated: the scheduled validation of this step is still to be made.
         unlogged: metrics of the updates since the last line of metrics.jsonl.
+        first_loss: training loss of the first update, before it changed a weight.
+        logged_loss: mean training loss in the last line of metrics.jsonl.
     """
 
     step: int = 0
@@ -130,6 +134,27 @@ class TrainingProgress:
     unvalidated: bool = False
     skipped: int = 0
     parts: int = 1
+    first_loss: float | None = None
+    logged_loss: float | None = None
+
+    @property
+    def loss(self) -> float | None:
+        """The latest mean training loss; None before the first update."""
+        return self.unlogged.means().get("loss", self.logged_loss)
+
+    @property
+    def diverged(self) -> bool:
+        """True if the loss has grown far beyond that of the first update."""
+        first, loss = self.first_loss, self.loss
+        if first is None or loss is None or first <= 0:
+            return False
+        return not loss <= max(DIVERGED_FACTOR * first, first + DIVERGED_NATS)  # NaN has diverged too
+
+    def add_finished(self, stats: Sequence[UpdateStats]) -> None:
+        """Add the statistics of finished updates."""
+        self.unlogged.add_finished(stats)
+        if self.first_loss is None and stats and stats[0].counts.get("loss"):
+            self.first_loss = stats[0].sums["loss"] / stats[0].counts["loss"]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the progress as a JSON object."""
@@ -163,7 +188,8 @@ class TrainingProgress:
         for count in (*counts, state.position.epoch, state.position.batch):
             if type(count) is not int or count < 0:
                 raise ValueError(f"not the progress of a training run: {count!r} is not a count")
-        optional = [value for value in (state.best, state.best_loss, state.lowest_loss) if value is not None]
+        numbers = state.best, state.best_loss, state.lowest_loss, state.first_loss, state.logged_loss
+        optional = [value for value in numbers if value is not None]
         for value in (*optional, state.seconds, state.elapsed):
             if not isinstance(value, float | int):
                 raise ValueError(f"not the progress of a training run: {value!r} is not a number")

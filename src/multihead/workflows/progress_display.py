@@ -190,10 +190,10 @@ def format_metrics(metrics: Mapping[str, Any]) -> str:
 def format_number(value: float) -> str:
     """Return a measured number with a readable number of digits.
 
-    >>> [format_number(value) for value in (0.000312, 3.21456, 12.345, 1382.3)]
-    ['0.00031', '3.215', '12.35', '1,382']
+    >>> [format_number(value) for value in (0.000312, 3.21456, 12.345, 1382.3, 1e250)]
+    ['0.00031', '3.215', '12.35', '1,382', '1e+250']
     """
-    if 0 < abs(value) < 0.01:
+    if 0 < abs(value) < 0.01 or abs(value) >= 1e9:
         return f"{value:.2g}"
     digits = 0 if abs(value) >= 100 else 2 if abs(value) >= 10 else 3
     return f"{value:,.{digits}f}"

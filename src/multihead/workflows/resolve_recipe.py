@@ -69,7 +69,6 @@ def resolve_recipe(
 def _select(
     name: str | None, files: Files, given: Mapping[str, object], *, run: Path | None, init: Path | None
 ) -> Recipe[Settings]:
-    own = name is not None  # the recipe of a run folder is not one that the user names
     named = {key: value for key, value in files.items() if value}
     if isinstance(kind := given.get("model.kind"), str):
         given = {**given, "model.kind": model_kinds.name_kind(kind)}
@@ -87,12 +86,12 @@ def _select(
         tuned = {"name": f"{recipes.load(place).name}-tuned", "training.horizon": 0}
         return recipes.load(place, {**tuned, **given})
     if name is not None:
-        given = {**_learning_rate(name, given, own=own), **given}
-        base = recipes.load(name, given, own=own)
+        given = {**_learning_rate(name, given), **given}
+        base = recipes.load(name, given)
         _refuse_pairs(named, base.task)
         if base.task != model_kinds.DEFAULT_TASK:
             return base
-        return recipes.load(name, {**_own_files(base, named), **given}, own=own)
+        return recipes.load(name, {**_own_files(base, named), **given})
     corrected = init is not None and "data.corrections" in given
     if "source" not in named and "data.source" not in given and not corrected:
         remedy = "Name a recipe (`multihead recipes` lists them), or a corpus: --src FILE --tgt FILE."
@@ -155,12 +154,12 @@ def _fine_tuning(
     return recipes.load(place, {**overrides, **duration, **given})
 
 
-def _learning_rate(place: str | Path, given: Mapping[str, object], *, own: bool = False) -> dict[str, object]:
+def _learning_rate(place: str | Path, given: Mapping[str, object]) -> dict[str, object]:
     """Return a learning rate adapted to a given optimiser, unless one is given."""
     if "training.optimizer" not in given or "training.learning_rate" in given:
         return {}
     others = {key: value for key, value in given.items() if key != "training.optimizer"}
-    before, after = (recipes.load(place, overrides, own=own).training for overrides in (others, given))
+    before, after = (recipes.load(place, overrides).training for overrides in (others, given))
     factor = MUON_RATE_FACTOR ** ((after.optimizer == "muon") - (before.optimizer == "muon"))
     return {} if factor == 1 else {"training.learning_rate": before.learning_rate * factor}
 

@@ -209,5 +209,5 @@ def student_recipe(name: str, teacher: Run, folder: Path, values: Mapping[str, o
         "data.drop_identical": False,
     }
     base_recipe = f"student-{name}" if name in STUDENTS else name
-    recipe = recipes.load(base_recipe, {**overrides, **values}, own=True)
+    recipe = recipes.load(base_recipe, {**overrides, **values})
     return replace(recipe, name=f"{recipe.name}-of-{teacher.recipe.name}")

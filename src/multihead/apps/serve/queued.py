@@ -38,6 +38,11 @@ class Ticket:
         if self._waiting is not None:
             self._waiting.cancel()
 
+    def check(self) -> None:
+        """Raise ``DeadlineError`` if the deadline passed or the client left."""
+        if self._given_up or time.monotonic() > self.deadline:
+            raise DeadlineError
+
     def result(self, future: Future[list[Translation]]) -> list[Translation]:
         """Wait for a result.
 
@@ -45,7 +50,7 @@ class Ticket:
             DeadlineError: the deadline passed or the client left.
         """
         self._waiting = future
-        if self._given_up:
+        if self._given_up:  # meanwhile
             future.cancel()
         left = self.deadline - time.monotonic()
         try:
@@ -95,7 +100,12 @@ class QueuedTranslator(LineTranslator):
     def attend_source(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> list[AttentionRecord]:
-        """Return the model's attention; see ``LineTranslator``."""
+        """Return the model's attention, computed in this request's thread; see ``LineTranslator``.
+
+        Raises:
+            DeadlineError: the request's deadline passed or its client left.
+        """
+        self.ticket.check()
         return self._plain().attend_source(sources, targets)
 
     def translate_directed(
@@ -114,6 +124,7 @@ class QueuedTranslator(LineTranslator):
             BusyError: the queue is full.
             DeadlineError: the request's deadline passed or its client left.
         """
+        self.ticket.check()
         plain = self._plain()
         forced = None
         if prefixes is not None or phrases is not None:

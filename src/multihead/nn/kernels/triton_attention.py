@@ -38,7 +38,7 @@ def _weights(  # type: ignore[no-untyped-def]
     BLOCK_K: tl.constexpr,
     MASKED: tl.constexpr,
 ):
-    """Attention weights of one head; rows sum to 1, padding columns are 0."""
+    """Attention weights of one head; rows sum to 1 or, without any allowed key, are 0, like padding."""
     i, j = tl.arange(0, BLOCK_Q), tl.arange(0, BLOCK_K)
     inside = (i[:, None] < Q) & (j[None, :] < K)
     scores = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
@@ -48,7 +48,10 @@ def _weights(  # type: ignore[no-untyped-def]
     scores = tl.where(j[None, :] < K, scores, float("-inf"))
     highest = tl.max(scores, axis=1)
     mass = tl.exp(scores - highest[:, None])
-    return mass / tl.sum(mass, axis=1)[:, None]
+    weights = mass / tl.sum(mass, axis=1)[:, None]
+    if MASKED:  # a query without any allowed key has weights 0
+        weights = tl.where(highest[:, None] > -1e30, weights, 0.0)
+    return weights
 
 
 @triton.jit  # type: ignore[untyped-decorator]

@@ -38,11 +38,11 @@ from typing import Any
 
 from multihead import recipe as recipes
 from multihead.errors import UserError
-from multihead.recipe import SECTION_NAMES, Recipe, model_kinds
+from multihead.recipe import SECTION_NAMES, Recipe
 from multihead.recipe.built_in import first_comment
 from multihead.recipe.built_in import sweeps as builtin
 from multihead.recipe.settings import Settings
-from multihead.system import disk
+from multihead.system import disk, plugins
 from multihead.system.safe_parsing import parse_toml
 from multihead.tasks.translation.without_effect import refuse_without_effect
 
@@ -233,9 +233,9 @@ def _plot(content: Mapping[str, Any], members: tuple[Member, ...], path: str) ->
 def _model(kind: str, path: Path, place: str) -> str:
     """Return the name of a model; the path of a Python file is relative to the sweep's folder."""
     try:
-        return model_kinds.name_kind(kind, path.parent)
+        return plugins.record_of(kind, path.parent) if plugins.is_path(kind) else kind
     except UserError as error:
-        raise UserError(f"{error.place}: {error.fact}", place=place, remedy=error.remedy) from None
+        raise UserError(error.fact, place=place, remedy=error.remedy) from None
 
 
 def _string(table: Mapping[str, Any], key: str, place: str) -> str:
@@ -278,7 +278,7 @@ def _recipe(base: str, name: str, overrides: Mapping[str, object], path: Path) -
         raise UserError("neither the member nor the sweep names a recipe", place=place)
     file = str(path.parent / base) if base.endswith(".toml") else base
     try:
-        recipe = recipes.load(file, {"name": name, **overrides}, own=True)
+        recipe = recipes.load(file, {"name": name, **overrides})
         refuse_without_effect(overrides, recipe)
         return recipe
     except UserError as error:
