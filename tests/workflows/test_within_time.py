@@ -63,6 +63,14 @@ def test_a_narrow_model_is_widened_for_some_passes(width: int, passes: int, rate
     assert values.get("model.num_layers") == (3 if rate else None)
 
 
+@pytest.mark.parametrize(("passes", "layers"), [(4, 3), (6, None)])
+def test_a_deep_model_is_for_more_passes(passes: int, layers: int | None) -> None:
+    deep = {"model.d_model": 256, "model.d_ff": 1024, "model.num_layers": 4}
+    values = {key: one.value for key, one in within({**LONG, **deep}, passes * EPOCH, EPOCH).items()}
+    assert values.get("model.num_layers") == layers
+    assert values["training.learning_rate"] == 7.68e-3
+
+
 def test_hardly_any_time_still_gives_valid_settings() -> None:
     found = {key: one.value for key, one in within(LONG, 100.0, EPOCH).items()}
     assert found["training.batch_tokens"] == 1024

@@ -20,6 +20,8 @@ FEW, SOME = 20, 30
 """Passes over the corpus: so few that nothing is left out; so few that validations are rare."""
 WIDE: Mapping[str, int] = {"model.d_model": 256, "model.d_ff": 512, "model.num_layers": 3}
 """Shape of a Transformer for some passes: 1.2 times the time of the narrowest per token."""
+LEAST = 5
+"""Passes below which a deeper model of this width would learn less, because each update takes longer."""
 WIDE_RATE = 0.7
 """Its learning rate, relative to that of a model of half the width."""
 COOL_DOWN, FAST_RATE = 0.6, 1.6
@@ -50,10 +52,13 @@ def within(settings: Mapping[str, Any], affordable: float, epoch: float) -> dict
         every = max(int(settings["validation.every"]), updates // validations)
         decisions["validation.every"] = Decision(every, f"{validations} validations within the time")
     rate = float(settings["training.learning_rate"])
-    if passes < SOME and settings.get("model.d_model", WIDE["model.d_model"]) < WIDE["model.d_model"]:
+    width = settings.get("model.d_model", 0)
+    if 0 < width < WIDE["model.d_model"] and passes < SOME:
         decisions |= {key: Decision(value, reason) for key, value in WIDE.items()}
         rate = round(WIDE_RATE * rate, 6)
         decisions["training.learning_rate"] = Decision(rate, "")
+    elif width == WIDE["model.d_model"] and passes < LEAST:
+        decisions |= {key: Decision(value, reason) for key, value in WIDE.items()}
     if passes < FEW:
         decisions["tokenizer.dropout"] = Decision(
             0.0, "few passes show a word seldom: always in the same way"
