@@ -13,6 +13,7 @@ class Engine {
     this.calls = calls;
     this.facts = facts;
     const at = placed(calls, weights);
+    this.weights = { at, size: weights.length };
     this.ids = { room: 0, at: 0 };
     this.score = calls.allocate(16);
     const banned = this.put(facts.banned);
@@ -34,6 +35,17 @@ class Engine {
     }
     this.numbers(this.ids.at, ids.length).set(ids);
     return this.ids.at;
+  }
+
+  /** One pass over the source that was read and a target with its end symbol, every number kept. */
+  forwardPass(target) {
+    const { source, facts } = this;
+    return new ForwardPass(this.packedModel(), source, target, facts.begin);
+  }
+
+  /** The matrices as they lie in memory now: they move when it grows. */
+  packedModel() {
+    return new PackedModel(this.bytes(this.weights.at, this.weights.size), this.facts.scale);
   }
 
   /** The most tokens of an output, its end symbol not counted, for a source with its end symbol. */

@@ -5,6 +5,7 @@ let tokenizers = null;
 let facts = null;
 let latest = 0; // number of the newest text; work for older ones ends early
 let wanted = null; // the newest request to explain a sentence, until it is begun
+const END = "⟨/s⟩";
 const known = new Map(); // translations by direction, settings and sentence
 
 async function start({ blocks, checksums }) {
@@ -91,8 +92,7 @@ async function explain({ number, index, sentence, direction, ids, complete, beam
   const found = engine.replay(ids, complete);
   const { source, target } = tokenizers;
 
-  const end = "⟨/s⟩";
-  const label = (tokenizer, id) => (id === facts.end ? end : tokenizer.pieces[id]);
+  const label = (tokenizer, id) => (id === facts.end ? END : tokenizer.pieces[id]);
   const written = found.ids.at(-1) === facts.end ? found.ids.slice(0, -1) : found.ids;
   const unknown = unknowns(sentence, tags, written, found);
   const lists = [found.encoder, found.own, found.cross, found.probabilities].filter(Boolean);
@@ -124,6 +124,22 @@ async function explainWanted() {
   if (request.number === latest) await explain(request);
 }
 
+let pass = null; // the newest forward pass, and what it was made of
+
+/** The numbers of one step of the computation. */
+function work({ number, sentence, direction, ids, place }) {
+  const read = [...tagsOf(direction), ...tokenizers.source.encode(sentence)];
+  const key = JSON.stringify([read, ids]);
+  if (pass?.key !== key) {
+    engine.read(read);
+    pass = { key, forward: engine.forwardPass(ids) };
+  }
+  pass.forward.model = engine.packedModel();
+  const found = pass.forward.work(place);
+  const names = found.ids?.map((id) => (id === facts.end ? END : tokenizers.target.pieces[id]));
+  tell("worked", { number, sentence, place, names, route: pass.forward.route(place.side), ...found });
+}
+
 async function check() {
   let same = 0;
   for (const { source, target } of facts.checks) {
@@ -136,7 +152,7 @@ async function check() {
 }
 
 const run = inTurn();
-const TASKS = { start, translate, explain: explainWanted, check };
+const TASKS = { start, translate, explain: explainWanted, work, check };
 
 self.onmessage = ({ data }) => {
   if (data.number) latest = Math.max(latest, data.number);
