@@ -76,11 +76,11 @@ def worked(
 
 def total(step: dict[str, Any]) -> float:
     """The result of the terms that the page writes down."""
-    if step["type"] == "dot":
+    if step["figure"] == "dot":
         sums = sum(product for *_, product in step["shown"]) + step["rest"] + step.get("bias", 0)
         value = sums * step.get("factor", 1)
         return float(max(0, value) if step.get("relu") else value)
-    if step["type"] == "sum":
+    if step["figure"] == "sum":
         return float(step["a"][step["component"]] + step["b"][step["component"]])
     x = step["a"][step["component"]]
     return float((x - step["mean"]) / step["deviation"] * step["gamma"] + step["beta"])

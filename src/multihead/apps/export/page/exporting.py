@@ -36,6 +36,7 @@ SCRIPTS = tuple(
         "tokenizer.js",
         "segments.js",
         "instance.js",
+        "random.js",
         "forward.js",
         "engine.js",
         "unknown.js",

@@ -81,6 +81,23 @@ class Engine {
     return found;
   }
 
+  /** Draw an output from the likeliest tokens of each position, with probabilities p^(1 / temperature). */
+  async sample(temperature, random, pause) {
+    const ids = [];
+    for (const most = this.longest(this.source.length); ids.length < most; ) {
+      if (await pause()) return null;
+      const { count, ids: tokens, probabilities } = this.replay(ids, true).alternatives;
+      const first = ids.length * count;
+      const powers = Array.from(probabilities.subarray(first), (one) => (one / probabilities[first]) ** (1 / temperature));
+      let left = random() * powers.reduce((sum, one) => sum + one, 0);
+      const drawn = powers.findIndex((one) => (left -= one) < 0);
+      const id = tokens[first + Math.max(0, drawn)];
+      if (id === this.facts.end) break;
+      ids.push(id);
+    }
+    return [{ ids }];
+  }
+
   /** Go through an output once more, or complete its beginning greedily, and record every head and alternative. */
   replay(ids, complete) {
     const T = this.calls.replay(

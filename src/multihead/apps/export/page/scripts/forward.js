@@ -298,7 +298,7 @@ class ForwardPass {
         result: record.scores[head][row],
         component: j,
       }),
-      softmax: () => ({ type: "softmax", scores: record.scores[head][row], ...softmax(record.scores[head][row]), component: j }),
+      softmax: () => ({ figure: "softmax", scores: record.scores[head][row], ...softmax(record.scores[head][row]), component: j }),
       value: () => dot(other, record.memory[j], first + H * d_k + head * d_v, headOf(record.v[j], d_v)),
       mix: () => {
         const result = headOf(record.heads[row], d_v);
@@ -326,19 +326,19 @@ function terms(a, b) {
   const shown = order.slice(0, LARGEST).sort((i, j) => i - j);
   const rest = order.slice(LARGEST).reduce((sum, i) => sum + products[i], 0);
   const others = order.length - shown.length;
-  return { type: "dot", a, b, shown: shown.map((i) => [i, a[i], b[i], products[i]]), others, rest };
+  return { figure: "dot", a, b, shown: shown.map((i) => [i, a[i], b[i], products[i]]), others, rest };
 }
 
 function sumOf(a, b, result, at) {
   const component = at(result);
-  return { type: "sum", a, b, result, component };
+  return { figure: "sum", a, b, result, component };
 }
 
 function normOf(a, norm, at) {
   const result = normalised(a, norm);
   const component = at(result);
   const [gamma, beta] = [norm.gamma[component], norm.beta[component]];
-  return { type: "norm", a, ...moments(a, norm), epsilon: norm.epsilon, gamma, beta, result, component };
+  return { figure: "norm", a, ...moments(a, norm), epsilon: norm.epsilon, gamma, beta, result, component };
 }
 
 /** The softmax over the vocabulary: its likeliest tokens and the chosen one, and the sum of all powers. */
@@ -350,7 +350,7 @@ function likeliest(logits, id, temperature) {
   const pick = (list) => ids.map((one) => list[one]);
   const others = scores.length - ids.length;
   return {
-    type: "softmax", ids, others, highest, sum, temperature, component: ids.indexOf(id),
+    figure: "softmax", ids, others, highest, sum, temperature, component: ids.indexOf(id),
     logits: pick(logits), scores: pick(scores), powers: pick(powers), weights: pick(weights),
   };
 }

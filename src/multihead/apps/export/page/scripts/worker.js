@@ -41,7 +41,7 @@ function words(ids, unknown) {
   return found.map((word) => ({ ...word, text: word.text.trimStart() })).filter((word) => word.text);
 }
 
-async function translate({ number, text, beam, direction }) {
+async function translate({ number, text, beam, temperature, seed, direction }) {
   const tags = tagsOf(direction);
   const language = facts.directions[direction]?.source ?? facts.source_language;
   const most = facts.limit - tags.length;
@@ -49,17 +49,20 @@ async function translate({ number, text, beam, direction }) {
   tell("segments", { number, parts });
   for (let index = 0; index < parts.length; index++) {
     const sentence = text.slice(parts[index].start, parts[index].end);
-    const key = `${direction} ${beam} ${sentence}`;
+    const key = [direction, beam, temperature, temperature ? seed : 0, sentence].join(" ");
     let found = known.get(key);
     if (!found) {
       await turn();
       if (number !== latest) return;
       const begun = performance.now();
       engine.read([...tags, ...tokenizers.source.encode(sentence)]);
-      const best = await engine.search({ beam }, async () => {
+      const outdated = async () => {
         await turn();
         return number !== latest;
-      });
+      };
+      const best = temperature
+        ? await engine.sample(temperature, randomOf(seed + index), outdated)
+        : await engine.search({ beam }, outdated);
       if (!best) return;
       const { ids } = best[0];
       const unknown = unknowns(sentence, tags, ids);
