@@ -142,7 +142,7 @@ const RECEIVED = {
     if (data.adopted) paintOutput();
     paintWords();
     paintAttention();
-    requestWork();
+    followWork();
     document.documentElement.dataset.explained = String(data.number);
   },
   worked: receiveWork,

@@ -1,7 +1,7 @@
 // One worked cell for every formula: how a number of this model comes about, step by step.
 
 const working = h("section", { class: "card", id: "working", "aria-live": "off" });
-const work = { place: null, reply: null };
+const work = { place: null, reply: null, timer: 0 };
 
 /** Formulas as they are written, _ and ^ for what is lowered and raised. */
 const FORMULAS = {
@@ -85,6 +85,12 @@ function requestWork() {
     type: "work", number, sentence: found.sentence, direction: view.direction, ids: found.ids,
     place: { ...place, id, temperature: view.method === "sample" ? Math.max(view.temperature, 0.05) : 1 },
   });
+}
+
+/** The same for a new sentence; a large model waits until typing pauses. */
+function followWork() {
+  clearTimeout(work.timer);
+  work.timer = setTimeout(requestWork, work.reply ? Math.min(2 * work.reply.milliseconds, 1500) : 0);
 }
 
 function closeWork() {

@@ -131,6 +131,7 @@ let pass = null; // the newest forward pass, and what it was made of
 
 /** The numbers of one step of the computation. */
 function work({ number, sentence, direction, ids, place }) {
+  const begun = performance.now();
   const read = [...tagsOf(direction), ...tokenizers.source.encode(sentence)];
   const key = JSON.stringify([read, ids]);
   if (pass?.key !== key) {
@@ -140,7 +141,8 @@ function work({ number, sentence, direction, ids, place }) {
   pass.forward.model = engine.packedModel();
   const found = pass.forward.work(place);
   const names = found.ids?.map((id) => (id === facts.end ? END : tokenizers.target.pieces[id]));
-  tell("worked", { number, sentence, place, names, route: pass.forward.route(place.side), ...found });
+  const milliseconds = performance.now() - begun;
+  tell("worked", { number, sentence, place, names, milliseconds, route: pass.forward.route(place.side), ...found });
 }
 
 async function check() {
