@@ -92,7 +92,6 @@ def close(actual: object, expected: object) -> None:
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_step_gives_the_numbers_of_pytorch(name: str, tmp_path: Path) -> None:
-    model = variant(name)
     pre = VARIANTS[name].get("norm") == "pre"
     parts = [("encoder", "own", "self_attention"), ("decoder", "cross", "cross_attention")]
     if "SSRU" not in name:
@@ -107,7 +106,7 @@ def test_every_step_gives_the_numbers_of_pytorch(name: str, tmp_path: Path) -> N
         layer = f"{place['side']}.layers.{LAYER}"
         names = {"query": "w_q", "mix": "w_o", "project": "w_o"}
         inner = {"inner": "w_1", "outer": "w_2"}
-        attention = dict((part[:2], part[2]) for part in parts).get((place["side"], place["part"]))
+        attention = {part[:2]: part[2] for part in parts}.get((place["side"], place["part"]))
         if place["step"] in inner:
             expected = modules[f"{layer}.feed_forward.{inner[place['step']]}"][1][2]
             close(step["result"], expected.clamp_min(0) if place["step"] == "inner" else expected)

@@ -208,7 +208,10 @@ def test_sampling_draws_other_translations_and_a_temperature_of_0_is_greedy(live
         live.page.evaluate("delete document.documentElement.dataset.translated")
         slider = live.page.locator('[data-setting="temperature"]')
         slider.evaluate(
-            "(one, value) => { one.value = value; for (const name of ['input', 'change']) one.dispatchEvent(new Event(name)); }",
+            """(slider, value) => {
+                slider.value = value;
+                for (const name of ["input", "change"]) slider.dispatchEvent(new Event(name));
+            }""",
             temperature,
         )
         live.wait("translated")
@@ -221,9 +224,10 @@ def test_every_control_has_a_name_and_the_page_a_heading(live: Live) -> None:
     live.type("ein Hund läuft")
     live.page.click("[data-step=query]")
     live.page.wait_for_selector("#worked-result")
-    nameless = """[...document.querySelectorAll("button, select, input, textarea, [role=button]")].filter((one) =>
-      !(one.ariaLabel || one.textContent.trim() || [...(one.labels ?? [])].some((label) => label.textContent.trim())))
-      .map((one) => one.outerHTML)"""
+    nameless = """[...document.querySelectorAll("button, select, input, textarea, [role=button]")]
+        .filter((one) => !one.ariaLabel && !one.textContent.trim())
+        .filter((one) => ![...(one.labels ?? [])].some((label) => label.textContent.trim()))
+        .map((one) => one.outerHTML)"""
     assert live.page.evaluate(nameless) == []
     assert live.page.locator("h1").all_inner_texts() == ["multihead\nsmall"]
 

@@ -11,9 +11,9 @@ from live_texts import gpt, lossless, parts_of
 from multihead.inspect.live import assemble
 
 CORNERS = """(() => {
-    const { width, height } = document.querySelector(".mini canvas");
-    const pixel = (x, y) => [...document.querySelector(".mini canvas").getContext("2d").getImageData(x, y, 1, 1).data];
-    return [pixel(0, height - 1), pixel(width - 1, 0)];
+    const canvas = document.querySelector(".mini canvas");
+    const pixel = (x, y) => [...canvas.getContext("2d").getImageData(x, y, 1, 1).data];
+    return [pixel(0, canvas.height - 1), pixel(canvas.width - 1, 0)];
 })()"""
 NAMELESS = """[...document.querySelectorAll("button, [role=button]")]
     .filter((one) => !one.ariaLabel && !one.textContent.trim()).map((one) => one.outerHTML)"""

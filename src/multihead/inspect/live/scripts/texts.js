@@ -20,7 +20,7 @@ const TEXTS = {
     sample: "sample",
     quickHint: () => "Greedy search: the most probable token at every step",
     carefulHint: (k) => `Beam search with ${k} hypotheses`,
-    sampleHint: () => "Draw each token from the 16 likeliest, by their probabilities at a temperature",
+    sampleHint: () => "Draw each token from the 16 most probable, at a temperature",
     beam: "Hypotheses",
     drawAgain: "Draw again",
     try: "Try",

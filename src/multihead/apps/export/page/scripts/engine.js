@@ -81,7 +81,7 @@ class Engine {
     return found;
   }
 
-  /** Draw an output from the likeliest tokens of each position, with probabilities p^(1 / temperature). */
+  /** Draw an output from the most probable tokens of each position, with probabilities p^(1 / temperature). */
   async sample(temperature, random, pause) {
     const ids = [];
     for (const most = this.longest(this.source.length); ids.length < most; ) {

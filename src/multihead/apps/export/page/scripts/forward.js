@@ -311,7 +311,7 @@ class ForwardPass {
       inner: () => ({ ...dot(weights.network.first, record.read[row], 0, record.inner[row]), relu: true }),
       outer: () => dot(weights.network.second, record.inner[row], 0, record.out[row]),
       logit: () => dot(model.output, record.after[row], 0, logits()),
-      probability: () => likeliest(logits(), id, temperature),
+      probability: () => vocabularySoftmax(logits(), id, temperature),
     };
     return { step, column: j ?? null, ...steps[step]() };
   }
@@ -341,8 +341,8 @@ function normOf(a, norm, at) {
   return { figure: "norm", a, ...moments(a, norm), epsilon: norm.epsilon, gamma, beta, result, component };
 }
 
-/** The softmax over the vocabulary: its likeliest tokens and the chosen one, and the sum of all powers. */
-function likeliest(logits, id, temperature) {
+/** The softmax over the vocabulary: its most probable tokens and the chosen one, and the sum of all powers. */
+function vocabularySoftmax(logits, id, temperature) {
   const scores = logits.map((one) => one / temperature);
   const { highest, powers, sum, weights } = softmax(scores);
   const order = [...scores.keys()].sort((i, j) => scores[j] - scores[i]).slice(0, LARGEST);
