@@ -107,7 +107,12 @@ def test_a_model_that_does_not_translate_is_refused(capfdbinary: pytest.CaptureF
 
 def test_a_page_is_opened_where_there_is_a_desktop(monkeypatch: pytest.MonkeyPatch) -> None:
     addresses: list[str] = []
-    monkeypatch.setattr("webbrowser.open", lambda address: not addresses.append(address))
+
+    def open_page(address: str) -> bool:
+        addresses.append(address)
+        return True
+
+    monkeypatch.setattr("webbrowser.open", open_page)
     monkeypatch.setattr("sys.platform", "linux")
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
