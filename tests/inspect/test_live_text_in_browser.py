@@ -12,7 +12,8 @@ from multihead.inspect.live import assemble
 
 CORNERS = """(() => {
     const canvas = document.querySelector(".mini canvas");
-    const pixel = (x, y) => [...canvas.getContext("2d").getImageData(x, y, 1, 1).data];
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const pixel = (x, y) => [...data.slice(4 * (y * canvas.width + x), 4 * (y * canvas.width + x + 1))];
     return [pixel(0, canvas.height - 1), pixel(canvas.width - 1, 0)];
 })()"""
 NAMELESS = """[...document.querySelectorAll("button, [role=button]")]
