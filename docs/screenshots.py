@@ -1,4 +1,7 @@
-"""Take the screenshots of docs/how-to/inspect.md from a page.
+"""Take the screenshots of README.md and docs/how-to/inspect.md from a page.
+
+    multihead inspect runs/multi30k-de-en --live -o live.html
+    python docs/screenshots.py live.html docs/images live
 
     multihead inspect runs/multi30k-de-en \\
         "Zwei Frauen in roten Kleidern tanzen, während ein Mann Gitarre spielt." -o page.html
@@ -38,6 +41,8 @@ TALLEST = {
 }
 """Tabs of a translator's page, and of others', and how much of each is shown."""
 DARK = {"": ("sentence", "cross"), "bert": (), "vit": ()}
+SENTENCE = "Zwei junge Frauen tanzen, während ein Mann Gitarre spielt."
+LIVE_WIDTH = 1280
 COLOURS = 200  # of a screenshot's palette: enough for flat colours, and a third of the size
 
 
@@ -53,6 +58,10 @@ def main(page_file: Path, folder: Path, model: str = "") -> None:
             viewport={"width": 1120, "height": 700},
         )
         page: Any = context.new_page()
+        if model == "live":
+            take_live(page, page_file, folder)
+            context.close()
+            return
         for scheme, tabs in (("light", tuple(TALLEST[model])), ("dark", DARK[model])):
             page.emulate_media(color_scheme=scheme)
             page.goto(page_file.resolve().as_uri())
@@ -72,6 +81,31 @@ def main(page_file: Path, folder: Path, model: str = "") -> None:
                     COLOURS if model != "vit" else None,
                 )
         context.close()
+
+
+def take_live(page: Any, page_file: Path, folder: Path) -> None:
+    """Write live.png, a translator's live page in use, and live-working.png, a weight worked out."""
+    page.set_viewport_size({"width": LIVE_WIDTH, "height": 900})
+    page.emulate_media(color_scheme="light")
+    page.goto(page_file.resolve().as_uri())
+    page.wait_for_selector("html[data-ready]", state="attached")
+    for end in range(10, len(SENTENCE) + 1, 8):  # as one types: the first translation is slower than the next
+        page.fill("#source", SENTENCE[:end])
+        page.wait_for_timeout(300)
+    page.evaluate("delete document.documentElement.dataset.explained")
+    page.fill("#source", SENTENCE)
+    page.wait_for_selector("html[data-explained]", state="attached")
+    page.evaluate("document.activeElement.blur()")
+    page.click("#output .word >> nth=3")
+    page.click("[data-step=score]")
+    page.wait_for_selector("html[data-worked=score]", state="attached")
+    page.mouse.move(2, 2)
+    page.evaluate("document.activeElement.blur()")
+    box = page.locator("#attention").bounding_box()
+    height = box["y"] + page.evaluate("scrollY") + box["height"] + 10
+    clip = {"x": 0, "y": 0, "width": LIVE_WIDTH, "height": height}
+    save(page.screenshot(full_page=True, clip=clip), folder / "live.png", COLOURS)
+    save(page.locator("#working").screenshot(), folder / "live-working.png", COLOURS)
 
 
 def prepare(page: Any, model: str, tab: str) -> None:

@@ -8,7 +8,7 @@ from command_line import fail
 
 from multihead import recipe as recipes
 from multihead.apps.studies.equal_size import parameters
-from multihead.cli import main
+from multihead.cli import _page, main
 from multihead.cli import quickstart as quickstart_command
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
@@ -58,12 +58,13 @@ def test_the_quickstart_trains_evaluates_and_inspects(
         assert f"\n  {source}\n" in out
         assert f"(should be: {target})" in out
     assert f" to {word} (" in out
-    for name in ("attention.svg", "curves.svg", "model.safetensors", "samples.txt"):
+    for name in ("attention.svg", "curves.svg", "model.safetensors", "samples.txt", "live.html"):
         assert Path(f"runs/quickstart-{pair}/{name}").stat().st_size
+    assert out.rstrip().endswith(Path(f"runs/quickstart-{pair}/live.html").resolve().as_uri())
 
 
 def test_the_suggested_commands_work(capsys: pytest.CaptureFixture[str]) -> None:
-    commands = quickstart("de-en", capsys).split("Try next:\n")[1].strip().split("\n")
+    commands = quickstart("de-en", capsys).split("Try next:\n")[1].split("\n\n")[0].strip().split("\n")
     assert len(commands) == 3
     for command in commands:
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
@@ -96,8 +97,26 @@ def test_a_model_without_attention_gets_to_the_end_of_the_story(
     told = capsys.readouterr().out
     assert "has no attention over the source" in told
     assert "multihead inspect" not in told.split("Try next:")[1]
+    assert "no live page: a page cannot express this model" in told
 
 
 def test_a_model_that_does_not_translate_is_refused(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     told = fail(capfdbinary, "quickstart", "--model.kind", "gpt")
     assert '--model.kind: the quickstart trains a translator, and "gpt" is for text generation' in told
+
+
+def test_a_page_is_opened_where_there_is_a_desktop(monkeypatch: pytest.MonkeyPatch) -> None:
+    addresses: list[str] = []
+
+    def open_page(address: str) -> bool:
+        addresses.append(address)
+        return True
+
+    monkeypatch.setattr("webbrowser.open", open_page)
+    monkeypatch.setattr("sys.platform", "linux")
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    assert not _page.open_on_desktop("file:///without")
+    monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
+    assert _page.open_on_desktop("file:///with")
+    assert addresses == ["file:///with"]

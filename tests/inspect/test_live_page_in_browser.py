@@ -140,9 +140,102 @@ def test_the_keyboard_reaches_every_word(live: Live) -> None:
 def test_a_beam_offers_other_translations(live: Live) -> None:
     live.type("zwei Katzen schlafen")
     live.page.evaluate("delete document.documentElement.dataset.explained")
-    live.page.click("text=careful")
+    live.page.click('label:has(input[value="careful"])')
     live.wait("explained")
     live.page.wait_for_selector(".others li")
+
+
+def test_a_cell_of_the_map_is_worked_out_to_the_weight_that_is_drawn(live: Live) -> None:
+    live.type("ein Hund läuft über die Wiese")
+    live.page.click('[data-head="2.3"]')
+    image = live.page.locator("#attention .large image").last
+    live.page.locator("#attention .large svg").last.hover()
+    box = image.bounding_box()
+    live.page.mouse.click(box["x"] + 5, box["y"] + 5)
+    live.page.wait_for_selector("html[data-worked=softmax]", state="attached")
+    live.page.mouse.move(box["x"] + 6, box["y"] + 6)
+    assert live.page.inner_text("#tip").endswith(live.page.inner_text("#worked-result"))
+    assert live.page.locator(".lit.cell").count() == 1
+
+
+def test_the_steps_lead_through_the_whole_decoder_forwards_and_backwards(live: Live) -> None:
+    live.type("ein Hund läuft")
+    live.page.click("[data-step=embed]")
+    titles = []
+    onward = live.page.locator('[data-keep="move1"]')
+    while not titles or onward.is_enabled():
+        if titles:
+            onward.click()
+        live.page.wait_for_selector(f'.walk :text("step {len(titles) + 1} of")')
+        titles.append(live.page.inner_text(".worked h3"))
+    # Both layers: two attentions of nine steps and a network of four; then norm, logit and softmax.
+    assert len(titles) == 1 + 2 * (2 * 9 + 4) + 3
+    assert titles[-1] == "Softmax over the vocabulary"
+    assert float(live.page.inner_text("#worked-result")) > 0
+    live.page.click('[data-keep="move-1"]')
+    live.page.wait_for_selector("html[data-worked=logit]", state="attached")
+
+
+def test_the_worked_cell_follows_what_is_typed(live: Live, tokenizer: Tokenizer) -> None:
+    live.type("ein Hund läuft über die Wiese")
+    live.page.click("[data-step=softmax]")
+    live.page.wait_for_selector("#worked-result")
+    live.type("zwei")
+    length = len(tokenizer.encode("zwei")) + 1
+    rows = live.page.locator(".numbers tbody th")
+    live.page.wait_for_selector(f".numbers tbody tr >> nth={length}", state="detached")
+    assert rows.count() == length
+    assert rows.last.inner_text() == "⟨/s⟩"
+
+
+def test_two_sentences_stand_side_by_side(live: Live) -> None:
+    live.type("ein Hund läuft")
+    live.page.click("#attention .row button")
+    live.type("zwei Katzen schlafen und")
+    assert live.page.locator("#attention .large svg").count() == 2
+    sentences = live.page.locator(".twin b").all_inner_texts()
+    assert sentences == ["ein Hund läuft", "zwei Katzen schlafen und"]
+    live.page.click("#attention .row button")
+    assert live.page.locator("#attention .large svg").count() == 1
+
+
+def test_sampling_draws_other_translations_and_a_temperature_of_0_is_greedy(live: Live) -> None:
+    live.type("ein Hund läuft über die Wiese und zwei Katzen schlafen")
+    greedy = live.output
+    drawn = []
+    for temperature in ("2", "0"):
+        live.page.click('label:has(input[value="sample"])')
+        live.page.evaluate("delete document.documentElement.dataset.translated")
+        slider = live.page.locator('[data-setting="temperature"]')
+        slider.evaluate(
+            """(slider, value) => {
+                slider.value = value;
+                for (const name of ["input", "change"]) slider.dispatchEvent(new Event(name));
+            }""",
+            temperature,
+        )
+        live.wait("translated")
+        drawn.append(live.output)
+    assert drawn[0] != greedy
+    assert drawn[1] == greedy
+
+
+def test_every_control_has_a_name_and_the_page_a_heading(live: Live) -> None:
+    live.type("ein Hund läuft")
+    live.page.click("[data-step=query]")
+    live.page.wait_for_selector("#worked-result")
+    nameless = """[...document.querySelectorAll("button, select, input, textarea, [role=button]")]
+        .filter((one) => !one.ariaLabel && !one.textContent.trim())
+        .filter((one) => ![...(one.labels ?? [])].some((label) => label.textContent.trim()))
+        .map((one) => one.outerHTML)"""
+    assert live.page.evaluate(nameless) == []
+    assert live.page.locator("h1").all_inner_texts() == ["multihead\nsmall"]
+
+
+def test_an_int8_page_says_how_often_it_differs_and_offers_float32(live: Live, made: PageParts) -> None:
+    note = live.page.inner_text("#agreement")
+    assert f"{100 * made.facts['agreement']:g} %" in note
+    assert "inspect RUN --live" in note
 
 
 def test_a_text_of_10_000_characters_is_translated_while_one_types_on(live: Live) -> None:

@@ -10,6 +10,15 @@ from live_texts import gpt, lossless, parts_of
 
 from multihead.inspect.live import assemble
 
+CORNERS = """(() => {
+    const canvas = document.querySelector(".mini canvas");
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const pixel = (x, y) => [...data.slice(4 * (y * canvas.width + x), 4 * (y * canvas.width + x + 1))];
+    return [pixel(0, canvas.height - 1), pixel(canvas.width - 1, 0)];
+})()"""
+NAMELESS = """[...document.querySelectorAll("button, [role=button]")]
+    .filter((one) => !one.ariaLabel && !one.textContent.trim()).map((one) => one.outerHTML)"""
+
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
@@ -45,6 +54,10 @@ def test_it_writes_draws_every_head_and_goes_on_from_a_choice(browser: Any, tmp_
     after = page.evaluate("document.querySelector('#output').textContent")
     assert after.startswith(beginning + letter.replace("⏎", "\n").replace("␣", " "))
     assert page.locator("#output .token").count() > before
+    # The context has begun anew since the first column's token, which the last row did not see.
+    unseen, future = page.evaluate(CORNERS)
+    assert unseen == future
+    assert page.evaluate(NAMELESS) == []
     page.wait_for_selector("#checked.good")
     page.click("text=한국어")
     assert "모델이 쓰는 글" in page.inner_text("main")

@@ -79,6 +79,12 @@ async function main() {
         },
       };
     },
+    async work({ source: ids, target: given, places }) {
+      (await loaded()).read(ids);
+      const pass = engine.forwardPass(given);
+      const plain = (_, value) => (ArrayBuffer.isView(value) ? Array.from(value) : value);
+      return places.map((place) => JSON.parse(JSON.stringify({ route: pass.route(place.side), ...pass.work(place) }, plain)));
+    },
     async unknown({ text, ids, tags = [] }) {
       (await loaded()).read([...tags, ...source.encode(text)]);
       return replacements(engine.replay(ids, true), { source, target }, text, facts, tags.length);

@@ -1,5 +1,8 @@
 """The page that runs a model in the browser: ``export --to page`` and ``inspect --live``."""
 
+import os
+import sys
+import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -51,3 +54,14 @@ def export(
             f"its greedy translations equal the model's for {agreement:.1%} of the sentences compared"
         )
     return 0
+
+
+def open_on_desktop(address: str) -> bool:
+    """Open a page in the user's browser; return whether this machine has a desktop to open it on."""
+    has_desktop = sys.platform in ("darwin", "win32") or bool(
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    )
+    try:
+        return has_desktop and webbrowser.open(address)
+    except webbrowser.Error:
+        return False

@@ -5,8 +5,10 @@
 
 It needs neither a network nor files. It generates its own corpus
 (zweiundvierzig is forty-two), holds out numbers for the test, and then runs all
-the usual steps: cleaning, subwords, training, evaluation. Recipe keys are
-accepted as options (`multihead train --help` lists them).
+the usual steps: cleaning, subwords, training, evaluation. It ends with the live
+page of the new model, which translates while you type, and opens it on a
+desktop. Recipe keys are accepted as options (`multihead train --help` lists
+them).
 """
 
 import shlex
@@ -18,8 +20,9 @@ from typing import Literal
 from rich.console import Console
 
 from multihead import recipe as recipes
+from multihead.apps.export.live_page import live_page
 from multihead.apps.studies.equal_size import settings_of_equal_size
-from multihead.cli import INTERRUPTED, _console, _options
+from multihead.cli import INTERRUPTED, _console, _options, _page
 from multihead.cli._counting import progress_bar
 from multihead.cli._shades import shades
 from multihead.cli.train import summary
@@ -87,6 +90,7 @@ def main(arguments: Sequence[str]) -> int:
     attends = _show_attention(translator, EXAMPLE[options.pair], folder, console)
     _show_curves(folder, console)
     _show_next(evaluation, folder, console, attends=attends)
+    _show_page(folder, console)
     return 0
 
 
@@ -166,3 +170,19 @@ def _show_next(evaluation: Evaluation, folder: Path, console: Console, *, attend
     if attends:
         console.print(f"  {program} inspect {run} {number}")
     console.print(f"  {program} evaluate {run}")
+
+
+def _show_page(folder: Path, console: Console) -> None:
+    """Write the model's live page, print its address, and open it on a desktop."""
+    try:
+        page = live_page(Run.open(folder), exact=True).page()
+    except UserError as error:
+        console.print(f"\nno live page: {error.fact}")
+        return
+    path = folder / "live.html"
+    page.save(str(path))
+    address = path.resolve().as_uri()
+    console.print("\nThe live page translates while you type, shows every head, and works out every number:")
+    console.print(f"  {address}", soft_wrap=True)
+    if console.is_terminal:
+        _page.open_on_desktop(address)

@@ -172,23 +172,24 @@ def _png(run: Run, path: str) -> str:
 
 
 def icon(width: int) -> bytes:
-    """Return the page's icon as a PNG: three tokens that attend to three others."""
+    """Return the page's icon as a PNG: multihead's logo, three heads that meet."""
     scale = 4  # drawn larger, then reduced: smooth edges
-    size = width * scale
-    image = Image.new("RGB", (size, size), "#1f66a8")
+    unit = width * scale / 32
+    image = Image.new("RGB", (width * scale, width * scale), "#1f66a8")
     draw = ImageDraw.Draw(image)
-    columns, rows = (0.27, 0.5, 0.73), (0.3, 0.7)
 
-    def at(column: int, row: int) -> tuple[float, float]:
-        return columns[column] * size, rows[row] * size
+    def dot(x: float, y: float, radius: float, colour: str) -> None:
+        box = [(x - radius) * unit, (y - radius) * unit, (x + radius) * unit, (y + radius) * unit]
+        draw.ellipse(box, fill=colour)
 
-    for above, below in ((0, 1), (1, 0), (1, 2), (2, 2)):
-        draw.line([at(above, 0), at(below, 1)], fill="#8fbfe0", width=round(0.045 * size))
-    radius = 0.075 * size
-    for column in range(3):
-        for row in range(2):
-            x, y = at(column, row)
-            draw.ellipse([x - radius, y - radius, x + radius, y + radius], fill="#ffffff")
+    for head in (8, 16, 24):
+        for step in range(201):  # a cubic curve from (head, 8) to (16, 24)
+            t = step / 200
+            x = head * ((1 - t) ** 3 + 3 * t * (1 - t) ** 2) + 16 * (3 * t * t * (1 - t) + t**3)
+            y = 8 * (1 - t) ** 3 + 51 * t * (1 - t) ** 2 + 45 * t * t * (1 - t) + 24 * t**3
+            dot(x, y, 1.1, "#ffffff")
+        dot(head, 8, 2.6, "#ffb370")
+    dot(16, 24, 3, "#ffffff")
     file = io.BytesIO()
     image.resize((width, width), Image.Resampling.LANCZOS).save(file, "PNG", optimize=True)
     return file.getvalue()

@@ -29,6 +29,7 @@ SCRIPTS = (
             "maps.js",
             "ribbon.js",
             "attention.js",
+            "working.js",
             "writing.js",
             "filling.js",
             "image.js",

@@ -36,6 +36,8 @@ SCRIPTS = tuple(
         "tokenizer.js",
         "segments.js",
         "instance.js",
+        "random.js",
+        "forward.js",
         "engine.js",
         "unknown.js",
         "worker.js",
@@ -124,6 +126,7 @@ def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | No
         "precision": "float32" if exact else "int8",
         "layers": [len(described.encoder.layers), len(described.decoder.layers)],
         "heads": described.encoder.layers[0].self_attention.heads,
+        "scale": described.encoder.layers[0].self_attention.scale,
         "width": described.target.weight.shape[1],
         "recurrent": described.recurrent,
         "begin": len(described.output.weight) if described.first_input == "zero" else target.bos_id,
@@ -138,6 +141,7 @@ def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | No
         "replace_unknown": settings.replace_unknown,
         "examples": [lines[number] for number in _examples(usable, sentences)],
         "checks": checks,
+        "agreement": agreement,
     }
     vocabularies = {"source": vocabulary.to_json(source)}
     if source.fingerprint != target.fingerprint:

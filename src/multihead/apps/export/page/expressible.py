@@ -29,6 +29,8 @@ def _faults(described: EncoderDecoderSpec) -> Iterator[str]:
             yield "self-attention is restricted to a window"
         if attention.rotary is not None:
             yield 'positions = "rotary"'
+    if len({attention.scale for attention in described.attentions}) > 1:
+        yield "layers differ in the scale of their scores"
     if described.source_positions.kind != described.target_positions.kind:
         yield "source and target have different kinds of positions"
     activations = {layer.feed_forward.activation for layer in described.layers}

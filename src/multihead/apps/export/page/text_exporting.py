@@ -18,6 +18,7 @@ SCRIPTS = tuple(
         "tokenizer.js",
         "text_tokenizer.js",
         "instance.js",
+        "random.js",
         "text_engine.js",
         "text_worker.js",
     )

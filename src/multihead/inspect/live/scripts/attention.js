@@ -17,17 +17,28 @@ function paintAttention() {
   });
   choice.querySelector("legend").remove();
   choice.setAttribute("aria-label", t("attention"));
-  const head = h("div", { class: "row" }, h("h2", {}, t("attention")), choice);
+  const head = h("div", { class: "row" }, h("h2", {}, t("attention")), found ? pinButton(found) : "", h("span", { class: "gap" }), choice);
   const maps = weightsOf(view.kind);
   drawn = [];
   if (!found || !maps) {
     attention.replaceChildren(head, h("p", { class: "lead" }, found ? t("recurrent") : t("attentionLead")));
     grid.kind = null;
+    paintWorking();
     return;
   }
   const [layer, chosen] = chosenHead(view.kind, maps);
   const curves = ribbon(view.kind, maps);
-  const large = largeMap(view.kind, maps);
+  const pinned = view.pinned && weightsOf(view.kind, view.pinned);
+  const room = pinned && attention.clientWidth > 760 ? attention.clientWidth / 2 - 30 : attention.clientWidth;
+  const large = largeMap(view.kind, maps, room);
+  const { place, reply } = work;
+  if (reply && attends(place) && kindOf(place) === view.kind && place.layer === layer && place.head + 1 === chosen)
+    large.markCell(place.row, reply.column);
+  large.element.addEventListener("click", (event) => {
+    const [row, column] = large.cellAt(event) ?? [];
+    if (row !== undefined && !maps.future(row, column)) openWork("softmax", { row, column });
+  });
+  large.element.classList.add("open");
   drawn = view.kind === "encoder" ? [] : [curves, large];
   const kept = attention.querySelectorAll(".scroll");
   const scrolled = Array.from(kept, (one) => one.scrollLeft);
@@ -40,12 +51,33 @@ function paintAttention() {
       "div",
       { class: "grids" },
       h("div", { class: "scroll" }, paintGrid(view.kind, maps)),
-      h("figure", { class: "large" }, large.element, h("figcaption", {}, t("rows"), maps.cut ? ` ${t("longest", MOST)}` : "")),
+      pinned ? h("figure", { class: "large" }, sentenceOf(view.pinned), largeMap(view.kind, pinned, room).element) : "",
+      h(
+        "figure",
+        { class: "large" },
+        pinned ? sentenceOf(found) : "",
+        large.element,
+        h("figcaption", {}, t("rows"), " ", t("openCell"), maps.cut ? ` ${t("longest", MOST)}` : ""),
+      ),
     ),
   );
+  attention.querySelector(".grids").classList.toggle("twins", Boolean(pinned));
+  paintWorking();
   attention.querySelectorAll(".scroll").forEach((one, i) => (one.scrollLeft = scrolled[i] ?? 0));
   paintSelection();
 }
+
+/** Keep the sentence as it is, to show it beside what is typed next; or let it go. */
+function pinButton(found) {
+  const click = () => {
+    view.pinned = view.pinned ? null : { ...found, translation: outputOf(view.focus)?.text ?? "" };
+    paintAttention();
+  };
+  return button(t(view.pinned ? "unpin" : "pin"), click, { "aria-pressed": String(Boolean(view.pinned)), title: t("pinHint") });
+}
+
+const sentenceOf = ({ sentence, translation }) =>
+  h("p", { class: "twin" }, h("b", {}, sentence), h("span", { class: "faint" }, ` → ${translation ?? outputOf(view.focus)?.text ?? ""}`));
 
 /** Show the weights of these tokens of the translation alone; null: those of the chosen word, or all. */
 function lightUp(from, to) {

@@ -4,30 +4,21 @@ const app = document.getElementById("app");
 const notices = h("div", { id: "notices", role: "alert" });
 const header = h("header", { class: "brand" });
 const footer = h("footer", {});
-const main = h("main", {}, panes, examples, alternatives, attention);
+const main = h("main", {}, panes, examples, alternatives, attention, working);
 
-const LOGO = [
-  ["line", { x1: 7, y1: 8, x2: 17, y2: 24 }],
-  ["line", { x1: 17, y1: 8, x2: 7, y2: 24 }],
-  ["line", { x1: 17, y1: 8, x2: 27, y2: 24 }],
-  ["line", { x1: 27, y1: 8, x2: 27, y2: 24 }],
-];
-const DOTS = [7, 17, 27].flatMap((x) => [
-  [x, 7],
-  [x, 25],
-]);
+const LOGO = ["M8 8c0 9 8 7 8 16", "M16 8v16", "M24 8c0 9-8 7-8 16"];
 
 function logo() {
-  const svg = s("svg", { width: 30, height: 28, viewBox: "0 0 34 32", "aria-hidden": "true", class: "logo" });
-  svg.append(...LOGO.map(([tag, at]) => s(tag, at)), ...DOTS.map(([cx, cy]) => s("circle", { cx, cy, r: 3 })));
+  const svg = s("svg", { width: 26, height: 26, viewBox: "0 0 32 32", "aria-hidden": "true", class: "logo" });
+  const dots = [8, 16, 24].map((cx) => s("circle", { cx, cy: 8, r: 2.6 }));
+  svg.append(s("rect", { width: 32, height: 32, rx: 8 }), ...LOGO.map((d) => s("path", { d })), ...dots, s("circle", { cx: 16, cy: 24, r: 3 }));
   return svg;
 }
 
 function paintHeader() {
   header.replaceChildren(
     logo(),
-    h("b", {}, "multihead"),
-    h("span", { class: "name" }, view.facts?.name ?? ""),
+    h("h1", {}, "multihead", h("span", { class: "name" }, view.facts?.name ?? "")),
     h("span", { class: "gap" }),
     h("span", { class: "badge", title: t("offlineHint") }, t("offline")),
     button(t("language"), () => {
@@ -63,6 +54,7 @@ function paintFooter() {
     h("p", {}, t("facts", million, special() ? facts.layers[0] : facts.layers.join(" + "), facts.heads, bits), " · ", t("offlineHint")),
     checked ? h("p", { class: checked.same === checked.of ? "good" : "bad", id: "checked" }, t(special() ? "repeated" : "checked", checked.same, checked.of)) : "",
     h("p", {}, h("strong", {}, t("caution")), " ", t(facts.precision === "int8" ? "rounded" : "exact")),
+    facts.agreement !== undefined && facts.precision === "int8" ? h("p", { id: "agreement" }, t("agreement", facts.agreement)) : "",
   );
 }
 
@@ -106,6 +98,7 @@ const RECEIVED = {
     document.documentElement.dataset.ready = "true";
     if (facts.checks.length) setTimeout(() => worker.postMessage({ type: "check" }), 300);
     if (special()) return;
+    view.width = facts.beam_size;
     if (facts.text && !source.value) source.value = facts.text;
     if (source.value) {
       grow();
@@ -149,8 +142,10 @@ const RECEIVED = {
     if (data.adopted) paintOutput();
     paintWords();
     paintAttention();
+    followWork();
     document.documentElement.dataset.explained = String(data.number);
   },
+  worked: receiveWork,
   checked({ same, of }) {
     view.checked = { same, of };
     paintFooter();

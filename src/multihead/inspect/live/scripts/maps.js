@@ -3,8 +3,7 @@
 const MOST = 96; // tokens that are drawn
 
 /** The weights of a kind: rows attend, columns are attended to. Null: the model has none. */
-function weightsOf(kind) {
-  const found = view.explained;
+function weightsOf(kind, found = view.explained) {
   if (!found) return null;
   const [encoderLayers, decoderLayers] = view.facts.layers;
   const { S, T } = found;
@@ -101,10 +100,10 @@ function paintGrid(kind, maps) {
 }
 
 /** The chosen head with its tokens at the sides. */
-function largeMap(kind, maps) {
+function largeMap(kind, maps, room = attention.clientWidth) {
   const [layer, head] = chosenHead(kind, maps);
   const [rows, columns] = [maps.rows.length, maps.columns.length];
-  const cell = Math.max(13, Math.min(30, Math.floor(Math.min(440, attention.clientWidth - 130) / Math.max(rows, columns))));
+  const cell = Math.max(13, Math.min(30, Math.floor(Math.min(440, room - 130) / Math.max(rows, columns))));
   const size = Math.min(13, cell - 1);
   const side = Math.min(130, Math.max(...maps.rows.map((one) => textWidth(spelt(one), size))) + 10);
   const top = Math.min(120, Math.max(...maps.columns.map((one) => textWidth(spelt(one), size))) * 0.78 + 16);
@@ -133,12 +132,16 @@ function largeMap(kind, maps) {
     svg.append(label(fitted(spelt(one), size, 116), x, y, size, { transform: `rotate(-52 ${x} ${y})` }));
   });
   const at = maps.at(layer, head);
-  svg.addEventListener("pointermove", (event) => {
+  const cellAt = (event) => {
     const box = svg.getBoundingClientRect();
     const scale = width / box.width;
     const j = Math.floor(((event.clientX - box.left) * scale - side) / cell);
     const i = Math.floor(((event.clientY - box.top) * scale - top) / cell);
-    if (i < 0 || j < 0 || i >= rows || j >= columns) return hideTip();
+    return i < 0 || j < 0 || i >= rows || j >= columns ? null : [i, j];
+  };
+  svg.addEventListener("pointermove", (event) => {
+    const [i, j] = cellAt(event) ?? [];
+    if (i === undefined) return hideTip();
     const weight = maps.future(i, j) ? "–" : at(i, j).toFixed(3);
     showTip(t("toTarget", spelt(maps.rows[i]), spelt(maps.columns[j]), weight), event.clientX, event.clientY);
   });
@@ -149,5 +152,9 @@ function largeMap(kind, maps) {
     row.setAttribute("y", top + from * cell);
     row.setAttribute("height", (to - from) * cell);
   };
-  return { element: h("div", { class: "scroll" }, svg), mark };
+  /** Mark a cell. */
+  const markCell = (i, j) => {
+    svg.append(s("rect", { class: "lit cell", x: side + j * cell, y: top + i * cell, width: cell, height: cell }));
+  };
+  return { element: h("div", { class: "scroll" }, svg), mark, markCell, cellAt };
 }

@@ -6,13 +6,14 @@ const sourceFoot = h("div", { class: "foot" });
 const targetFoot = h("div", { class: "foot", role: "status" });
 const sourceHead = h("div", { class: "head" });
 const targetHead = h("div", { class: "head" });
+const searchRow = h("div", { class: "foot settings", hidden: true });
 const examples = h("div", { id: "examples" });
 
 const panes = h(
   "section",
   { class: "panes" },
   h("div", { class: "pane" }, sourceHead, source, sourceFoot),
-  h("div", { class: "pane" }, targetHead, output, targetFoot),
+  h("div", { class: "pane" }, targetHead, output, searchRow, targetFoot),
 );
 
 const button = (text, click, more = {}) => h("button", { type: "button", class: "plain", click, ...more }, text);
@@ -54,6 +55,9 @@ function paintHeads() {
     event.target.textContent = t("copied");
     setTimeout(() => (event.target.textContent = t("copy")), 1200);
   });
+  const control = searchControl();
+  searchRow.hidden = !control;
+  searchRow.replaceChildren(...[control].flat());
   targetHead.replaceChildren(
     h("h2", {}, languageName(to, t("target"))),
     h("span", { class: "gap" }),
@@ -68,23 +72,46 @@ function paintHeads() {
 }
 
 function searchChoice() {
-  const wide = view.facts?.beam_size ?? 4;
+  const methods = ["quick", "careful", "sample"];
   const choice = segments(
     t("search"),
-    [
-      [1, t("quick")],
-      [wide, t("careful")],
-    ],
-    view.beam,
-    (value) => {
-      view.beam = value;
+    methods.map((method) => [method, t(method)]),
+    view.method,
+    (method) => {
+      view.method = method;
       textChanged();
     },
   );
-  const [quick, careful] = choice.querySelectorAll("label");
-  quick.title = t("quickHint");
-  careful.title = t("carefulHint", wide);
+  choice.setAttribute("aria-label", t("search"));
+  choice.querySelectorAll("label").forEach((label, i) => (label.title = t(`${methods[i]}Hint`, view.width)));
   return choice;
+}
+
+/** The control of the chosen search: the width of the beam, or the temperature and another draw. */
+function searchControl() {
+  if (view.method === "careful") return slider(view, "width", 2, 8, 1, "beam", textChanged);
+  if (view.method !== "sample") return "";
+  const again = () => {
+    view.seed++;
+    textChanged();
+  };
+  return [slider(view, "temperature", 0, 2, 0.05, "temperature", textChanged), button(t("drawAgain"), again)];
+}
+
+/** A slider of a setting. */
+function slider(settings, key, low, high, step, text, changed) {
+  const value = h("b", {}, String(settings[key]));
+  const input = (event) => {
+    settings[key] = Number(event.target.value);
+    value.textContent = event.target.value;
+  };
+  return h(
+    "label",
+    { class: "slider" },
+    t(text),
+    h("input", { type: "range", min: low, max: high, step, value: settings[key], "data-setting": key, input, change: () => changed() }),
+    value,
+  );
 }
 
 async function copyText(text) {

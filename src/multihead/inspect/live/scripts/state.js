@@ -13,7 +13,11 @@ const view = {
   piece: 0, // the chosen piece of that word
   explained: null,
   checked: null,
-  beam: 1,
+  method: "quick", // quick: greedy; careful: a beam; sample: at a temperature
+  width: 4, // hypotheses of the beam
+  temperature: 1,
+  seed: 1,
+  pinned: null, // an explained sentence that is shown beside the newest
   direction: 0,
   kind: "cross",
   heads: {}, // by kind: [layer, head]; head 0: the mean
@@ -47,6 +51,12 @@ function startWorker(received) {
   worker.postMessage({ type: "start", blocks, checksums: CHECKSUMS });
 }
 
+const searchSettings = () => ({
+  beam: view.method === "careful" ? view.width : 1,
+  temperature: view.method === "sample" ? view.temperature : 0,
+  seed: view.seed,
+});
+
 /** Ask for the translation of the text; what was asked before is given up. */
 function translateText() {
   number++;
@@ -55,8 +65,8 @@ function translateText() {
     type: "translate",
     number,
     text: view.text,
-    beam: view.beam,
     direction: view.direction,
+    ...searchSettings(),
   });
 }
 
@@ -74,7 +84,7 @@ function explain(request) {
     index: view.focus,
     sentence: sentenceAt(view.focus),
     direction: view.direction,
-    beam: view.beam,
+    ...searchSettings(),
     ...request,
   });
 }

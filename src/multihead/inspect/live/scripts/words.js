@@ -148,6 +148,7 @@ function placeOf(found, word) {
     h("p", { class: "place" }, h("b", {}, t("instead", word.text)), " ", h("span", { class: "faint" }, t("after", before.slice(-4).join(" ")))),
     tabs,
     h("div", { class: "ways" }, waysAt(found, at)),
+    button(t("howProbability"), () => openWork("probability", { row: at, column: 0 }), { class: "plain how" }),
   );
 }
 

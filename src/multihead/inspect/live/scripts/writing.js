@@ -36,34 +36,11 @@ function stopWriting() {
   worker.postMessage({ type: "stop", number });
 }
 
-function slider(key, low, high, step, text) {
-  const value = h("b", {}, String(story.settings[key]));
-  return h(
-    "label",
-    { class: "slider" },
-    t(text),
-    h("input", {
-      type: "range",
-      min: low,
-      max: high,
-      step,
-      value: story.settings[key],
-      "data-setting": key,
-      input: (event) => {
-        story.settings[key] = Number(event.target.value);
-        value.textContent = event.target.value;
-      },
-      change: () => write(),
-    }),
-    value,
-  );
-}
-
 function paintWritingHeads() {
   promptHead.replaceChildren(h("h2", {}, t("beginning")));
   prompt.placeholder = t("beginningHint");
   prompt.setAttribute("aria-label", t("beginning"));
-  promptFoot.replaceChildren(slider("temperature", 0, 1.5, 0.05, "temperature"), h("span", { class: "gap" }));
+  promptFoot.replaceChildren(slider(story.settings, "temperature", 0, 1.5, 0.05, "temperature", write), h("span", { class: "gap" }));
   const again = () => {
     story.seed++;
     write();
@@ -90,6 +67,7 @@ function paintStory() {
           tabindex: "-1",
           "data-place": place,
           "data-given": token.given,
+          "aria-label": token.text.trim() ? null : token.text.replaceAll("\n", "⏎").replaceAll(" ", "␣"),
           click: () => chooseToken(place),
         },
         token.text,
@@ -148,7 +126,8 @@ function storyMaps() {
     columns: names,
     cut: false,
     at: (layer, head) => (head ? one(layer, head) : mean(layer)),
-    future: (i, j) => j > i,
+    // Before the context slid, or later: the token was not seen.
+    future: (i, j) => j > i || j <= i - rows[i].seen,
   };
 }
 

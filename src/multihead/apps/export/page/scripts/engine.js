@@ -13,6 +13,7 @@ class Engine {
     this.calls = calls;
     this.facts = facts;
     const at = placed(calls, weights);
+    this.weights = { at, size: weights.length };
     this.ids = { room: 0, at: 0 };
     this.score = calls.allocate(16);
     const banned = this.put(facts.banned);
@@ -34,6 +35,17 @@ class Engine {
     }
     this.numbers(this.ids.at, ids.length).set(ids);
     return this.ids.at;
+  }
+
+  /** One pass over the source that was read and a target with its end symbol, every number kept. */
+  forwardPass(target) {
+    const { source, facts } = this;
+    return new ForwardPass(this.packedModel(), source, target, facts.begin);
+  }
+
+  /** The matrices as they lie in memory now: they move when it grows. */
+  packedModel() {
+    return new PackedModel(this.bytes(this.weights.at, this.weights.size), this.facts.scale);
   }
 
   /** The most tokens of an output, its end symbol not counted, for a source with its end symbol. */
@@ -67,6 +79,23 @@ class Engine {
       found.push({ ids: Array.from(this.numbers(room, length)).reverse(), score: this.floats(this.score, 1)[0] });
     }
     return found;
+  }
+
+  /** Draw an output from the most probable tokens of each position, with probabilities p^(1 / temperature). */
+  async sample(temperature, random, pause) {
+    const ids = [];
+    for (const most = this.longest(this.source.length); ids.length < most; ) {
+      if (await pause()) return null;
+      const { count, ids: tokens, probabilities } = this.replay(ids, true).alternatives;
+      const first = ids.length * count;
+      const powers = Array.from(probabilities.subarray(first), (one) => (one / probabilities[first]) ** (1 / temperature));
+      let left = random() * powers.reduce((sum, one) => sum + one, 0);
+      const drawn = powers.findIndex((one) => (left -= one) < 0);
+      const id = tokens[first + Math.max(0, drawn)];
+      if (id === this.facts.end) break;
+      ids.push(id);
+    }
+    return [{ ids }];
   }
 
   /** Go through an output once more, or complete its beginning greedily, and record every head and alternative. */

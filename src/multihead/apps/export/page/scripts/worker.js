@@ -5,6 +5,7 @@ let tokenizers = null;
 let facts = null;
 let latest = 0; // number of the newest text; work for older ones ends early
 let wanted = null; // the newest request to explain a sentence, until it is begun
+const END = "⟨/s⟩";
 const known = new Map(); // translations by direction, settings and sentence
 
 async function start({ blocks, checksums }) {
@@ -40,7 +41,7 @@ function words(ids, unknown) {
   return found.map((word) => ({ ...word, text: word.text.trimStart() })).filter((word) => word.text);
 }
 
-async function translate({ number, text, beam, direction }) {
+async function translate({ number, text, beam, temperature, seed, direction }) {
   const tags = tagsOf(direction);
   const language = facts.directions[direction]?.source ?? facts.source_language;
   const most = facts.limit - tags.length;
@@ -48,17 +49,20 @@ async function translate({ number, text, beam, direction }) {
   tell("segments", { number, parts });
   for (let index = 0; index < parts.length; index++) {
     const sentence = text.slice(parts[index].start, parts[index].end);
-    const key = `${direction} ${beam} ${sentence}`;
+    const key = [direction, beam, temperature, temperature ? seed : 0, sentence].join(" ");
     let found = known.get(key);
     if (!found) {
       await turn();
       if (number !== latest) return;
       const begun = performance.now();
       engine.read([...tags, ...tokenizers.source.encode(sentence)]);
-      const best = await engine.search({ beam }, async () => {
+      const outdated = async () => {
         await turn();
         return number !== latest;
-      });
+      };
+      const best = temperature
+        ? await engine.sample(temperature, randomOf(seed + index), outdated)
+        : await engine.search({ beam }, outdated);
       if (!best) return;
       const { ids } = best[0];
       const unknown = unknowns(sentence, tags, ids);
@@ -91,8 +95,7 @@ async function explain({ number, index, sentence, direction, ids, complete, beam
   const found = engine.replay(ids, complete);
   const { source, target } = tokenizers;
 
-  const end = "⟨/s⟩";
-  const label = (tokenizer, id) => (id === facts.end ? end : tokenizer.pieces[id]);
+  const label = (tokenizer, id) => (id === facts.end ? END : tokenizer.pieces[id]);
   const written = found.ids.at(-1) === facts.end ? found.ids.slice(0, -1) : found.ids;
   const unknown = unknowns(sentence, tags, written, found);
   const lists = [found.encoder, found.own, found.cross, found.probabilities].filter(Boolean);
@@ -124,6 +127,24 @@ async function explainWanted() {
   if (request.number === latest) await explain(request);
 }
 
+let pass = null; // the newest forward pass, and what it was made of
+
+/** The numbers of one step of the computation. */
+function work({ number, sentence, direction, ids, place }) {
+  const begun = performance.now();
+  const read = [...tagsOf(direction), ...tokenizers.source.encode(sentence)];
+  const key = JSON.stringify([read, ids]);
+  if (pass?.key !== key) {
+    engine.read(read);
+    pass = { key, forward: engine.forwardPass(ids) };
+  }
+  pass.forward.model = engine.packedModel();
+  const found = pass.forward.work(place);
+  const names = found.ids?.map((id) => (id === facts.end ? END : tokenizers.target.pieces[id]));
+  const milliseconds = performance.now() - begun;
+  tell("worked", { number, sentence, place, names, milliseconds, route: pass.forward.route(place.side), ...found });
+}
+
 async function check() {
   let same = 0;
   for (const { source, target } of facts.checks) {
@@ -136,7 +157,7 @@ async function check() {
 }
 
 const run = inTurn();
-const TASKS = { start, translate, explain: explainWanted, check };
+const TASKS = { start, translate, explain: explainWanted, work, check };
 
 self.onmessage = ({ data }) => {
   if (data.number) latest = Math.max(latest, data.number);
