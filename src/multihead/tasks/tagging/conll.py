@@ -30,8 +30,8 @@ def read_conll(
     """Yield the sentences of a file.
 
     Columns are separated by tabs if the first line has one, else by blanks. In a file with tabs, a line that
-    begins with "#" and has no tab is a comment. In a file of ten columns (CoNLL-U), multiword tokens (1-2) and
-    empty nodes (1.1) are skipped, as their words follow or were not written.
+    begins with "#" and has no tab is a comment. In a file of ten columns (CoNLL-U), multiword tokens (1-2)
+    and empty nodes (1.1) are skipped: the words of the former follow, the latter were not written.
 
     Args:
         path: the file, plain or compressed.
