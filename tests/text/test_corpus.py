@@ -253,5 +253,5 @@ def test_languages_are_keys_of_the_first_object(tmp_path: Path) -> None:
 
 
 def test_a_name_like_that_of_a_dataset_is_explained(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no such file. A dataset .* is named hf://datasets/org/name"):
+    with pytest.raises(UserError, match=r"no such file. A dataset .* is named hf://datasets/org/name"):
         pairs(tmp_path, "org/name")

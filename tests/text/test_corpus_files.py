@@ -59,7 +59,8 @@ def choose(*names: str, languages: tuple[str, str] = ("de", "en")) -> CorpusFile
         (("train.deu", "train.eng", "dev.deu", "dev.eng", "train-parts/x.deu", "train-parts/x.eng"),
          "train.deu", "train.eng"),
         (("de.txt", "en.txt"), "de.txt", "en.txt"),
-        (("train.de.gz", "train.en.gz", "test.de.gz", "test.en.gz", ".a/train.de"), "train.de.gz", "train.en.gz"),
+        (("train.de.gz", "train.en.gz", "test.de.gz", "test.en.gz", ".a/train.de"),
+         "train.de.gz", "train.en.gz"),
     ],
 )  # fmt: skip
 def test_two_files_that_differ_in_the_language_belong_together(

@@ -142,7 +142,7 @@ def test_a_header_and_the_languages_decide_on_the_columns(
 
 
 def test_a_header_that_leaves_the_choice_open_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("de,en,fr\nja,yes,oui\n")
+    (tmp_path / "a.csv").write_text("de,en,fr\nGuten Tag,Good day,Bonjour\n")
     with pytest.raises(
         UserError, match=r"a\.csv:1: two sides are not clear among its columns \(de, en, fr\)"
     ):
