@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings, DocumentFormat, TextFormat
-from multihead.system.addresses import locate_file
+from multihead.system.addresses import is_copied, locate_file
 from multihead.text import tatoeba
 from multihead.text.alignment import first_suspicious_line
 from multihead.text.arrow import read_columns
@@ -224,7 +224,9 @@ def remarks(data: DataSettings, names: Sequence[str]) -> Iterator[str]:
     for name in [] if is_tatoeba(data, names) else names:
         kind = _format_alone(data, name)
         if kind in ("tsv", "csv") and locate_file(data.dir, name).is_file():
-            yield from remarks_on_columns(data, _path(data, name), kind)
+            path = _path(data, name)
+            shown = name if is_copied(data.dir, name) else path
+            yield from (remark.replace(path, shown) for remark in remarks_on_columns(data, path, kind))
 
 
 def is_document(data: DataSettings, name: str) -> bool:
