@@ -67,6 +67,7 @@ LOOKERS = {
     "run/tensors.py",
     "scores/detection.py",
     "system/addresses.py",  # optional: the file systems of object stores
+    "text/arrow.py",  # optional: pyarrow
     "system/gpu.py",  # optional: the compiler of the GPU's kernels
     "system/randomness.py",
     "tasks/translation/lines/__init__.py",

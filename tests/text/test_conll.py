@@ -36,6 +36,17 @@ def test_document_marks_are_skipped(tmp_path: Path) -> None:
     assert [one.words for one in read_conll(path)] == [("EU",)]
 
 
+def test_multiword_tokens_and_empty_nodes_of_conllu_are_not_words(tmp_path: Path) -> None:
+    rest = "\t_" * 6
+    lines = ["1-2\tzum\t_\t_", "1\tzu\tzu\tADP", "2\tdem\tder\tDET", "2.1\tgehe\tgehen\tVERB"]
+    path = written(tmp_path, "".join(f"{line}{rest}\n" for line in lines))
+    (sentence,) = read_conll(path, 2, 4)
+    assert sentence.words == ("zu", "dem")
+    assert sentence.tags == ("ADP", "DET")
+    (sentence,) = read_conll(written(tmp_path, "2-3\tX\n7.5\tY\n"))
+    assert sentence.words == ("2-3", "7.5")
+
+
 @pytest.mark.parametrize(
     ("text", "columns", "told"),
     [

@@ -238,3 +238,20 @@ def test_keys_of_nested_objects_have_a_dot(tmp_path: Path) -> None:
     (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     data = DataSettings(dir=str(tmp_path), source_field="translation.de", target_field="translation.en")
     assert list(read_pairs(data, ["pairs.jsonl"], [])) == [("ja", "yes"), ("nein", "no")]
+
+
+def test_languages_are_keys_of_the_first_object(tmp_path: Path) -> None:
+    write(tmp_path, "a.jsonl", json.dumps({"id": 1, "translation": {"de": "ja", "en": "yes"}}))
+    assert pairs(tmp_path, "a.jsonl") == [("ja", "yes")]
+    assert pairs(tmp_path, "a.jsonl", source_language="eng", target_language="de") == [("yes", "ja")]
+    write(tmp_path, "a.jsonl", json.dumps({"de": "ja", "en": "yes", "fr": "oui"}))
+    assert pairs(tmp_path, "a.jsonl", source_language="fr", target_language="de") == [("oui", "ja")]
+    with pytest.raises(
+        UserError, match=r"a\.jsonl:1: two sides are not clear among its columns \(de, en, fr\)"
+    ):
+        pairs(tmp_path, "a.jsonl")
+
+
+def test_a_name_like_that_of_a_dataset_is_explained(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no such file. A dataset .* is named hf://datasets/org/name"):
+        pairs(tmp_path, "org/name")

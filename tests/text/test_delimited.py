@@ -93,12 +93,9 @@ def test_a_corpus_may_be_csv(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            "de,en\na,b\n",
-            "caution: .*:1 \\(de, en\\) seems to be a header.*--data.source_field de --data.target_field en",
-        ),
-        ("German,영어\na,b\n", "--data.source_field German --data.target_field '?영어'?$"),
-        ("id,source,target\n1,a,b\n", "caution: .*--data.source_field NAME"),
+        ("de,en\na,b\n", "columns de and en are read, by its header"),
+        ("German,영어\na,b\n", "columns German and 영어 are read, by its header"),
+        ("id,source,target\n1,a,b\n", "columns source and target are read, by its header"),
         ("a b,c d,e f\n1,a,b\n", "has 3 columns; 1 and 2 are read"),
         ("Hund,dog\na,b\n", ""),
         ("only one\nx\n", ""),
@@ -117,3 +114,50 @@ def test_columns_that_are_guessed_are_said(tmp_path: Path, text: str, said: str)
 def test_files_without_columns_have_no_remarks(tmp_path: Path) -> None:
     (tmp_path / "a.de").write_text("de\ten\n")
     assert list(remarks(DataSettings(dir=str(tmp_path)), ["a.de", "-", "missing.tsv"])) == []
+
+
+@pytest.mark.parametrize(
+    ("header", "languages", "expected"),
+    [
+        ("de,en", ("", ""), "ab"),
+        ("de,en", ("en", "de"), "ba"),
+        ("German,English", ("en", ""), "ba"),
+        ("trg,src", ("", ""), "ba"),
+        ("id,de,en,note", ("de", "en"), "bc"),
+        (",de,fr,en", ("fr", "de"), "cb"),
+        ("Hund,dog", ("de", "en"), None),
+    ],
+)
+def test_a_header_and_the_languages_decide_on_the_columns(
+    tmp_path: Path, header: str, languages: tuple[str, str], expected: str | None
+) -> None:
+    data = DataSettings(dir=str(tmp_path), source_language=languages[0], target_language=languages[1])
+    (tmp_path / "a.csv").write_text(
+        f"{header}\na,b,c,d\n".replace("a,b,c,d", "a,b,c,d"[: 2 * header.count(",") + 1])
+    )
+    first = ("a", "b") if expected is None else (expected[0], expected[1])
+    found = list(read_pairs(data, ["a.csv"], []))
+    assert found[-1] == first
+    assert len(found) == (2 if expected is None else 1)
+
+
+def test_a_header_that_leaves_the_choice_open_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("de,en,fr\nGuten Tag,Good day,Bonjour\n")
+    with pytest.raises(
+        UserError, match=r"a\.csv:1: two sides are not clear among its columns \(de, en, fr\)"
+    ):
+        list(read_pairs(DataSettings(dir=str(tmp_path)), ["a.csv"], []))
+
+
+def test_words_that_are_codes_of_languages_are_not_a_header(tmp_path: Path) -> None:
+    words = "is\tas\nde\ten\nam\tan\nja\tya\n"
+    (tmp_path / "a.tsv").write_text(words)
+    assert len(list(read_pairs(DataSettings(dir=str(tmp_path)), ["a.tsv"], []))) == 4
+
+
+def test_tsv_that_pandas_quoted_is_read_without_quotes(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text('\tde\ten\n0\t"ja ""so""\nda"\tyes\n1\tnein\tno\n')
+    data = DataSettings(dir=str(tmp_path))
+    assert list(read_pairs(data, ["a.tsv"], [])) == [('ja "so" da', "yes"), ("nein", "no")]
+    (tmp_path / "a.tsv").write_text('"ja"\t"yes"\n"so ""x"\tno "x"\n')
+    assert list(read_pairs(data, ["a.tsv"], [])) == [('"ja"', '"yes"'), ('"so ""x"', 'no "x"')]

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
 from multihead.cli import _options
 from multihead.data.pairs import read_pairs
-from multihead.recipe.settings import DataSettings
+from multihead.recipe.settings import DataSettings, FileFormat
 from multihead.text.lines import file_kind
 
 
@@ -18,14 +18,12 @@ class CorpusOptions:
     """File(s) of the source side, or TSV, CSV, JSONL, TMX, XLIFF or PO files with both sides."""
     tgt: _options.Files = ()
     """File(s) of the target side, aligned with the source line by line."""
-    format: Literal[
-        "auto", "lines", "tsv", "csv", "jsonl", "tmx", "xliff", "po", "qt", "xcstrings", "subtitles"
-    ] = "auto"
+    format: FileFormat = "auto"
     """Format of the files; auto decides by the extension (qt, a .ts file of Qt Linguist, must be named)."""
     source_field: _options.Text = None
-    """TSV or CSV column (number or header name) or JSONL key of the source. (default: 1, "source")"""
+    """TSV or CSV column (number or header name) or JSONL key of the source. (default: by the header)"""
     target_field: _options.Text = None
-    """TSV or CSV column or JSONL key of the target. (default: 2, "target")"""
+    """TSV or CSV column or JSONL key of the target. (default: by the header)"""
     encoding: _options.Encoding = "utf-8"
     """Text encoding of the files."""
     source_language: Annotated[_options.Text, _options.Option(aliases=("--src-lang",))] = None

@@ -54,8 +54,8 @@ class Options:
     recipe: Annotated[_options.Name, _options.Option(metavar="[RECIPE]")] = None
     """Built-in recipe (`multihead recipes`) or TOML file. (default: settings for the size of the corpus)"""
     src: Annotated[_options.Files, _options.Option(group="corpus")] = ()
-    """Training file(s), source side; or both sides in TSV, CSV, JSONL, TMX, XLIFF or PO. Plain, .gz, .xz or
-    .zst."""
+    """Training file(s), source side; or both sides: TSV, CSV, JSONL, TMX, Parquet ..., a folder or an archive
+    (docs/start/your-corpus.md)."""
     tgt: _options.Files = ()
     """Training file(s), target side, aligned line by line. Of a film, its subtitles."""
     source_language: Annotated[_options.Text, _options.Option(aliases=("--src-lang",))] = None

@@ -5,11 +5,12 @@ left out otherwise.
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 
 from multihead.data.documents import about_documents
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings
-from multihead.system.addresses import locate_file
+from multihead.system.addresses import is_copied, locate_file
 from multihead.text import corpus
 from multihead.text.lines import STDIN
 from multihead.text.symbols import escape
@@ -42,14 +43,38 @@ def has_markup(data: DataSettings, names: Sequence[str]) -> bool:
 def _read(
     data: DataSettings, sources: Sequence[str], targets: Sequence[str], symbols: Collection[str] | None
 ) -> Iterator[Pair]:
+    sources, targets = corpus.corpus_files(data, sources, targets).train
+    with errors_with_names(data.dir, (*sources, *targets)):
+        yield from _read_files(data, sources, targets, symbols)
+
+
+@contextmanager
+def errors_with_names(folder: str, names: Collection[str]) -> Iterator[None]:
+    """Raise errors about copies of files (of an archive, at an address) with the names of the files."""
+    try:
+        yield
+    except UserError as error:
+        place, fact = error.place, error.fact
+        for name in (name for name in names if name != STDIN and is_copied(folder, name)):
+            copy = str(locate_file(folder, name))
+            place, fact = place and place.replace(copy, name), fact.replace(copy, name)
+        raise UserError(fact, place=place, remedy=error.remedy) from error
+
+
+def _read_files(
+    data: DataSettings, sources: Sequence[str], targets: Sequence[str], symbols: Collection[str] | None
+) -> Iterator[Pair]:
     corpus.check_sides(data, sources, targets)
-    for number, source in enumerate(sources):
-        target = targets[number : number + 1]
-        if not corpus.is_document(data, source):
-            pairs = corpus.read_pairs(data, [source], target)
-            yield from pairs if symbols is None else ((escape(a), escape(b)) for a, b in pairs)
+    if corpus.is_tatoeba(data, (*sources, *targets)):
+        parts = [(sources, targets)]
+    else:
+        parts = [([source], targets[number : number + 1]) for number, source in enumerate(sources)]
+    for source, target in parts:
+        if corpus.is_document(data, source[0]):
+            yield from _document_pairs(data, source[0], target, symbols)
             continue
-        yield from _document_pairs(data, source, target, symbols)
+        pairs = corpus.read_pairs(data, source, target)
+        yield from pairs if symbols is None else ((escape(a), escape(b)) for a, b in pairs)
 
 
 def _document_pairs(

@@ -36,7 +36,7 @@ from multihead.recipe.settings import DataSettings, TokenizerSettings
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
 from multihead.text.cleaning import CleaningReport
-from multihead.text.corpus import check_sides, is_document
+from multihead.text.corpus import check_sides, depends_on_languages
 from multihead.text.marked import reserve
 from multihead.text.symbols import choose_symbols
 from multihead.text.tokenizer import Tokenizer
@@ -218,9 +218,10 @@ def _cache_inputs(
     data = files.model_dump(mode="json", exclude=ELSEWHERE | WITHOUT_EFFECT | OF_SEVERAL | OF_ADDED)
     if not files.max_pairs:
         del data["max_pairs"]  # Added later; left out, so that older cache entries stay valid.
-    names = (*files.source, *files.valid_source, *files.corrections)
     languages = [files.source_language, files.target_language]
-    documents = any(is_document(files, name) for name in names)
+    sides = [(files, files.source, files.target), (files, files.valid_source, files.valid_target)]
+    sides += [(added.files, added.files.source, added.files.target) for added in more]
+    by_language = any(depends_on_languages(*part) for part in sides)
     training = settings.model_dump(exclude=DRAWN_ANEW)
     for later in ("symbols", "target_kind", "target_vocab_size", "apostrophe"):
         if training[later] == type(settings).model_fields[later].get_default():
@@ -232,7 +233,7 @@ def _cache_inputs(
         "held_out": None if files.valid_source else [files.valid_fraction, files.seed],
         "tokenizer": training if learned else None,
         "tokenizers": [tokenizer and tokenizer.fingerprint for tokenizer in given],
-        **({"languages": languages} if documents else {}),
+        **({"languages": languages} if by_language else {}),
         **({"added": [_added_inputs(added) for added in more]} if more else {}),
     }
 

@@ -1,4 +1,5 @@
-"""Files at addresses of fsspec (``s3://bucket/train.de``, ``https://...``), copied into the cache.
+"""Files at addresses of fsspec (``s3://bucket/train.de``, ``https://...``) and in archives
+(``corpus.zip/train.de``), copied into the cache.
 
 A corpus is read several times, so it is fetched whole, once; a file that has changed at its address is
 fetched again by the next process.
@@ -9,6 +10,7 @@ import importlib
 import os
 import re
 import shutil
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
@@ -17,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from multihead.errors import UserError
+from multihead.system import archives
 from multihead.system.disk import cache_root
 
 PREFIX = "copies-"
@@ -32,13 +35,32 @@ def is_address(name: str) -> bool:
     return _ADDRESS.match(name) is not None
 
 
+def is_copied(folder: str | Path, name: str) -> bool:
+    """Return True for a file that is read from a copy: one at an address, or a member of an archive."""
+    parts = archives.split_member(str(Path(folder) / name))
+    return is_address(name) or (parts is not None and Path(parts[0]).is_file())
+
+
 def locate_file(folder: str | Path, name: str) -> Path:
-    """Return the path of a file in a folder, or of the copy of one at an address.
+    """Return the path of a file in a folder, or of the copy of one at an address or in an archive.
 
     Raises:
-        UserError: see :func:`local_copy`.
+        UserError: see :func:`local_copy` and ``archives.extract``.
     """
-    return local_copy(name) if is_address(name) else Path(folder) / name
+    path = name if is_address(name) else str(Path(folder) / name)
+    if parts := archives.split_member(path):
+        archive = local_copy(parts[0]) if is_address(name) else Path(parts[0])
+        if archive.is_file():
+            return _extracted(archive, parts[1])
+    return local_copy(name) if is_address(name) else Path(path)
+
+
+@cache
+def _extracted(archive: Path, member: str) -> Path:
+    """Return the path of a copy of an archive's member; in one process always the same."""
+    status = archive.stat()
+    version = [str(archive.absolute()), str(status.st_size), str(status.st_mtime_ns), member]
+    return _cached(version, member, lambda copy: archives.extract(archive, member, copy))
 
 
 def absolute(name: str) -> str:
@@ -60,32 +82,53 @@ def local_copy(address: str) -> Path:
         if facts.get("type") == "directory":
             raise UserError("is a folder", place=address, remedy="Name a file in it.")
         version = [address, *(f"{key} {facts[key]}" for key in _VERSION if facts.get(key) is not None)]
-        name = PREFIX + blake2b("\n".join(version).encode(), digest_size=16).hexdigest()
-        folder = cache_root("") / name
-        copy = folder / (PurePosixPath(path).name or "file")
-        if not copy.is_file():
-            _fetch(system, path, copy)
-    except FileNotFoundError as error:
-        raise UserError("no such file", place=address, remedy="Check the address.") from error
-    except (OSError, ValueError, RuntimeError) as error:
-        raise UserError(
-            f"cannot be read ({error_message(error)})",
-            place=address,
-            remedy="Check the address and its rights.",
-        ) from error
+        return _cached(version, path, lambda copy: system.get_file(path, str(copy)))
+    except UserError:
+        raise
+    except Exception as error:  # each kind of store has errors of its own
+        raise _unreadable(address, error) from error
+
+
+@cache
+def list_folder(address: str) -> list[str] | None:
+    """Return the paths, relative to a folder at an address, of the files below it; None for a file.
+
+    Raises:
+        UserError: see :func:`local_copy`.
+    """
+    system, path = open_address(address)
+    try:
+        if not system.isdir(path):
+            return None
+        root = path.strip("/") + "/"
+        return sorted(name.removeprefix("/").removeprefix(root) for name in system.find(path))
+    except Exception as error:
+        raise _unreadable(address, error) from error
+
+
+def _unreadable(address: str, error: Exception) -> UserError:
+    if isinstance(error, FileNotFoundError):
+        return UserError("no such file", place=address, remedy="Check the address.")
+    remedy = "Check the address and its rights, and the network."
+    return UserError(f"cannot be read ({error_message(error)})", place=address, remedy=remedy)
+
+
+def _cached(version: Sequence[str], name: str, write: Callable[[Path], object]) -> Path:
+    """Return the path in the cache of a version of a file, written there if it is missing."""
+    digest = blake2b("\n".join(version).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+    folder = cache_root("") / (PREFIX + digest)
+    copy = folder / (PurePosixPath(name).name[-60:] or "file")
+    if not copy.is_file():
+        partial = folder.with_name(f"{folder.name}.{os.getpid()}.tmp")
+        partial.mkdir(parents=True)
+        try:
+            write(partial / copy.name)
+            with suppress(OSError):  # another process was faster
+                partial.rename(folder)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
     _hold(folder)
     return copy
-
-
-def _fetch(system: Any, path: str, copy: Path) -> None:
-    partial = copy.parent.with_name(f"{copy.parent.name}.{os.getpid()}.tmp")
-    partial.mkdir(parents=True)
-    try:
-        system.get_file(path, str(partial / copy.name))
-        with suppress(OSError):  # another process was faster
-            partial.rename(copy.parent)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def _hold(folder: Path) -> None:

@@ -25,19 +25,22 @@ def read_table(path: str, encoding: str = "utf-8") -> Iterator[Row]:
         raise empty(path)
 
 
-def rows_of(lines: Iterator[str], path: str, kind: str = "") -> Iterator[Row]:
+def rows_of(lines: Iterator[str], path: str, kind: str = "", *, quoted: bool = False) -> Iterator[Row]:
     """Yield the rows of a table. Line ends in a quoted cell of CSV become spaces.
 
     Args:
         lines: the lines of the file.
         path: the file's name.
         kind: "csv" or "tsv"; "": csv if that is the extension.
+        quoted: cells of TSV are quoted as those of CSV.
 
     Raises:
         UserError: a row of CSV is malformed, or has more or fewer cells than the first.
     """
     if (kind or file_kind(path).removeprefix(".")) == "csv":
         return _csv_rows(lines, path)
+    if quoted:
+        return _csv_rows(lines, path, "\t")
     return (
         (number, [] if _is_blank(line) else line.split("\t")) for number, line in enumerate(lines, start=1)
     )
@@ -47,9 +50,9 @@ def _is_blank(line: str) -> bool:
     return not line or line.isspace()
 
 
-def _csv_rows(lines: Iterator[str], path: str) -> Iterator[Row]:
+def _csv_rows(lines: Iterator[str], path: str, delimiter: str = "") -> Iterator[Row]:
     sample = list(islice(lines, SAMPLED))
-    delimiter = separator(sample)
+    delimiter = delimiter or separator(sample)
     ended = (line + "\n" for line in chain(sample, lines))
     reader = csv.reader(ended, delimiter=delimiter, strict=True)
     width = 0

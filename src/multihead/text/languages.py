@@ -73,14 +73,23 @@ def is_language(text: str) -> bool:
     >>> is_language("Some men standing in front of a building.")
     False
     """
+    return bool(language_code(text))
+
+
+def language_code(text: str) -> str:
+    """Return the code of a language that a text names by a code or a name, see ``is_language``; "" if none.
+
+    >>> language_code("German"), language_code("deu"), language_code("Guten Tag")
+    ('de', 'de', '')
+    """
     if is_known(text):
-        return True
+        return canonical(text)
     try:
         match = langcodes.find(text)  # the nearest name, of any sentence that begins like one
     except (LookupError, ValueError):  # as in _remedy
-        return False
+        return ""
     names = (match.autonym(), *map(match.display_name, NAMED_IN))
-    return _words(text) in map(_words, names)
+    return str(match) if _words(text) in map(_words, names) else ""
 
 
 def _words(name: str) -> set[str]:

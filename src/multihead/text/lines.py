@@ -1,5 +1,6 @@
 """Reader for the lines of a text file, plain or compressed, or of standard input."""
 
+import bz2
 import gzip
 import io
 import lzma
@@ -20,7 +21,13 @@ STDIN = "-"
 MAX_LINE_BYTES = 1 << 26
 """Lines of more than 64 MiB are refused, so that a file that is not text cannot exhaust memory."""
 
-_MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
+_MAGIC: dict[str, tuple[bytes, ...]] = {
+    ".gz": (b"\x1f\x8b",),
+    ".xz": (b"\xfd7zXZ\x00",),
+    ".zst": (b"\x28\xb5\x2f\xfd",),
+    ".bz2": tuple(b"BZh%d1AY&" % level for level in range(1, 10)),
+}
+"""First bytes of a file, by the extension of its compression."""
 _DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 
@@ -37,8 +44,8 @@ def read_lines(path: str, encoding: str = "utf-8") -> Iterator[str]:
     U+0085 and the like stay in the line, so that parallel files stay aligned.
 
     Args:
-        path: a file, plain or compressed with gzip, xz or zstandard (detected by content); "-" is standard
-            input.
+        path: a file, plain or compressed with gzip, bzip2, xz or zstandard (detected by content); "-" is
+            standard input.
         encoding: text encoding.
 
     Raises:
@@ -95,8 +102,13 @@ def file_kind(path: str) -> str:
     >>> file_kind("corpus/train.TSV.gz")
     '.tsv'
     """
-    name = Path(path)
-    return (Path(name.stem) if name.suffix.lower() in _MAGIC else name).suffix.lower()
+    return Path(without_compression(path)).suffix.lower()
+
+
+def without_compression(name: str) -> str:
+    """Return a file's name without the extension of its compression."""
+    suffix = Path(name).suffix
+    return name.removesuffix(suffix) if suffix.lower() in _MAGIC else name
 
 
 @contextmanager
@@ -143,6 +155,8 @@ def _decompress(binary: IO[bytes], path: str) -> _Lines:
         return gzip.open(buffered)
     if kind == ".xz":
         return lzma.open(buffered)
+    if kind == ".bz2":
+        return bz2.open(buffered)
     if kind == ".zst":
         return io.BufferedReader(_Zstandard(buffered), 1 << 20)
     return buffered

@@ -2,22 +2,17 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from shlex import quote
 
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings
+from multihead.text.columns import Layout, choose_fields, has_quotes, sample_lines, table_layout
 from multihead.text.delimited import Row, rows_of
-from multihead.text.languages import is_language
 from multihead.text.lines import empty, read_lines
 
 Pair = tuple[str, str]
 
-_HEADINGS = frozenset(
-    ("source", "target", "src", "tgt", "trg", "input", "output", "text", "translation", "id", "no", "number")
-)
-"""Column names other than languages, in lower case."""
 _INVALID = re.compile("[\0\ud800-\udfff]")
 """NUL and lone surrogates: JSON can escape them, but no text file can hold them."""
 
@@ -34,38 +29,58 @@ def read_rows(data: DataSettings, path: str, kind: str) -> Iterator[Pair]:
         UserError: the file is missing, empty or unreadable, or a row lacks a field.
     """
     lines = read_lines(path, data.encoding)
-    first = next(lines, None)
-    if first is None:
+    sample = sample_lines(lines)
+    if not sample:
         raise empty(path)
-    lines = chain([first], lines)
+    lines = chain(sample, lines)
     if kind == "jsonl":
-        yield from _json_pairs(data, path, lines)
-    else:
-        yield from _table_pairs(data, path, rows_of(lines, path, kind))
+        yield from _json_pairs(path, lines, _json_fields(data, sample, path))
+        return
+    layout = _layout(data, sample, path, kind)
+    yield from _table_pairs(data, path, rows_of(lines, path, kind, quoted=layout.quoted), layout)
+
+
+def is_inferred(data: DataSettings, path: str, kind: str) -> bool:
+    """Return whether the content of a file decides how it is read; raises as ``read_rows``."""
+    sample = sample_lines(read_lines(path, data.encoding))
+    if kind == "jsonl":
+        named = data.source_field or "source", data.target_field or "target"
+        return _json_fields(data, sample, path) != named
+    return _layout(data, sample, path, kind) != Layout()
 
 
 def remarks_on_columns(data: DataSettings, path: str, kind: str) -> Iterator[str]:
     """Yield remarks about a table whose columns are not named, one line each; raises as ``read_rows``."""
     if data.source_field or data.target_field:
         return
-    first = next(rows_of(read_lines(path, data.encoding), path, kind), (1, []))[1]
-    if len(first) > 1 and all(_is_heading(cell) for cell in first):
-        source, target = map(quote, map(str.strip, first)) if len(first) == 2 else ("NAME", "NAME")
-        fact = f"{path}:1 ({', '.join(map(str.strip, first))}) seems to be a header, but is read as a pair"
-        yield f"caution: {fact}; name its columns: --data.source_field {source} --data.target_field {target}"
-    elif len(first) > 2:
-        yield f"{path} has {len(first)} columns; 1 and 2 are read (data.source_field, data.target_field)"
-
-
-def _is_heading(cell: str) -> bool:
-    return cell.strip().lower() in _HEADINGS or is_language(cell.strip())
+    sample = sample_lines(read_lines(path, data.encoding))
+    layout = _layout(data, sample, path, kind)
+    if layout.header:
+        names = layout.header[layout.source], layout.header[layout.target]
+        yield f"{path}: columns {names[0]} and {names[1]} are read, by its header"
+        return
+    first = next(rows_of(iter(sample), path, kind, quoted=layout.quoted), (1, []))[1]
+    if len(first) > 2:
+        numbers = f"{layout.source + 1} and {layout.target + 1}"
+        yield f"{path} has {len(first)} columns; {numbers} are read (data.source_field, data.target_field)"
 
 
 # --- tables -------------------------------------------------------------------------------------------
 
 
-def _table_pairs(data: DataSettings, path: str, rows: Iterator[Row]) -> Iterator[Pair]:
-    source, target = _columns(data, path, rows)
+def _layout(data: DataSettings, sample: Sequence[str], path: str, kind: str) -> Layout:
+    """Return the layout of a table; of one whose columns are named, whether it is quoted."""
+    if data.source_field or data.target_field:
+        return Layout(quoted=kind == "tsv" and has_quotes(sample))
+    return table_layout(data, sample, path, kind)
+
+
+def _table_pairs(data: DataSettings, path: str, rows: Iterator[Row], layout: Layout) -> Iterator[Pair]:
+    source, target = layout.source, layout.target
+    if data.source_field or data.target_field:
+        source, target = _columns(data, path, rows)
+    elif layout.header:
+        next((cells for _, cells in rows if cells), None)
     number = 0
     for number, cells in rows:
         if not cells:
@@ -81,7 +96,7 @@ def _table_pairs(data: DataSettings, path: str, rows: Iterator[Row]) -> Iterator
 
 
 def _columns(data: DataSettings, path: str, rows: Iterator[Row]) -> tuple[int, int]:
-    """Return the indices, from 0, of the source and target columns.
+    """Return the indices, from 0, of the named source and target columns.
 
     If either has a name rather than a number, the first row is a header and is consumed.
     """
@@ -114,8 +129,19 @@ def _column(field: str, header: list[str], path: str, side: str) -> int:
 # --- JSON ---------------------------------------------------------------------------------------------
 
 
-def _json_pairs(data: DataSettings, path: str, lines: Iterator[str]) -> Iterator[Pair]:
-    keys = data.source_field or "source", data.target_field or "target"
+def _json_fields(data: DataSettings, sample: Sequence[str], path: str) -> tuple[str, str]:
+    """Return the keys of both sides, those that are named or those that the first object has."""
+    first = next(((number, line) for number, line in enumerate(sample, start=1) if line.strip()), None)
+    if data.source_field or data.target_field or first is None:
+        return data.source_field or "source", data.target_field or "target"
+    place = f"{path}:{first[0]}"
+    try:
+        return choose_fields(data, _keys(_object(first[1])), place)
+    except UserError as error:
+        raise UserError(error.fact, place=place, remedy=error.remedy) from None
+
+
+def _json_pairs(path: str, lines: Iterator[str], keys: tuple[str, str]) -> Iterator[Pair]:
     for number, line in enumerate(lines, start=1):
         try:
             yield _values(line, keys=keys) if line and not line.isspace() else ("", "")
@@ -124,6 +150,11 @@ def _json_pairs(data: DataSettings, path: str, lines: Iterator[str]) -> Iterator
 
 
 def _values(line: str, *, keys: tuple[str, str]) -> Pair:
+    row = _object(line)
+    return _value(row, keys[0]), _value(row, keys[1])
+
+
+def _object(line: str) -> dict[str, object]:
     remedy = 'Write one object a line: {"source": "...", "target": "..."}.'
     try:
         row = json.loads(line)
@@ -131,7 +162,7 @@ def _values(line: str, *, keys: tuple[str, str]) -> Pair:
         raise UserError(f"not JSON ({error})", remedy=remedy) from None
     if not isinstance(row, dict):
         raise UserError("not a JSON object", remedy=remedy)
-    return _value(row, keys[0]), _value(row, keys[1])
+    return row
 
 
 def _keys(row: dict[str, object]) -> list[str]:
@@ -139,7 +170,7 @@ def _keys(row: dict[str, object]) -> list[str]:
     keys: list[str] = []
     for key, value in row.items():
         keys += [f"{key}.{inner}" for inner in value] if isinstance(value, dict) else [key]
-    return sorted(keys)
+    return keys
 
 
 def _value(row: dict[str, object], key: str) -> str:
@@ -151,7 +182,7 @@ def _value(row: dict[str, object], key: str) -> str:
     if dot and key not in row and isinstance(below := row.get(outer), dict):
         return _value(below, inner)
     if key not in row:
-        keys = ", ".join(map(repr, _keys(row))) or "none"
+        keys = ", ".join(map(repr, sorted(_keys(row)))) or "none"
         remedy = f"Set data.source_field and data.target_field (keys here: {keys})."
         raise UserError(f"no key {key!r}", remedy=remedy)
     text = row[key]

@@ -6,7 +6,7 @@ from pathlib import Path
 from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.recipe import Recipe, model_kinds
-from multihead.recipe.settings import Settings
+from multihead.recipe.settings import DataSettings, Settings
 from multihead.run import Run
 from multihead.system.addresses import absolute
 from multihead.tasks.translation.suggest import (
@@ -19,6 +19,7 @@ from multihead.tasks.translation.suggest import (
 )
 from multihead.tasks.translation.suggest.within_time import WIDE
 from multihead.tasks.translation.without_effect import refuse_keys, refuse_without_effect
+from multihead.text.corpus import corpus_files
 from multihead.workflows.suggested_recipe import (
     MOST_STEPS,
     Files,
@@ -59,11 +60,34 @@ def resolve_recipe(
     """
     for key in (key for key, value in files.items() if value):
         refuse_keys(given, (f"data.{key}",), "together with the option that names the same files")
+    tuned = Run.open(init).recipe.data if init is not None else None
+    folder = "." if name is not None or init is not None else str(given.get("data.dir", "."))
+    files = _expand(files, DataSettings(dir=folder, **_languages(given, tuned)))
     recipe = _select(name, files, given, run=run, init=init)
     if init is not None:
         _refuse_vocabulary(Run.open(init).recipe, recipe, given)
     refuse_without_effect(given, recipe)
     return recipe
+
+
+def _expand(files: Files, data: DataSettings) -> Files:
+    """Return the corpus files, those of folders and archives in their place.
+
+    Validation files in them are used if no others are named.
+    """
+    train = corpus_files(data, files.get("source", ()), files.get("target", ()))
+    valid = corpus_files(data, files.get("valid_source", ()), files.get("valid_target", ())).train
+    if not valid[0]:
+        valid = train.valid
+    sides = {"source": train.train[0], "target": train.train[1]}
+    sides |= {"valid_source": valid[0], "valid_target": valid[1]}
+    return {key: tuple(names) for key, names in sides.items()}
+
+
+def _languages(given: Mapping[str, object], tuned: object) -> dict[str, str]:
+    """Return the languages that are named, else those of the run to fine-tune."""
+    keys = ("source_language", "target_language")
+    return {key: str(given.get(f"data.{key}") or getattr(tuned, key, "")) for key in keys}
 
 
 def _select(

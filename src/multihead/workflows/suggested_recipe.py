@@ -20,6 +20,8 @@ from multihead.tasks.translation.suggest import (
 from multihead.tasks.translation.suggest.profile import CorpusProfile
 from multihead.tasks.translation.suggest.sizes import own_defaults, sized_as, tokens
 from multihead.text.bpe_dropout import supports_dropout
+from multihead.text.corpus_files import NO_LANGUAGES
+from multihead.text.lines import without_compression
 from multihead.text.symbols import ALL_STANDARD, STANDARD
 from multihead.workflows.trial import TRIALS
 from multihead.workflows.update_speed import tokens_per_second
@@ -189,10 +191,6 @@ def _name(data: DataSettings) -> str:
     return Path(data.source[0]).name.partition(".")[0] or "corpus"
 
 
-NO_LANGUAGES = ("txt", "srt", "vtt", "src", "tgt", "trg", "ref", "hyp", "in", "out", "tok", "bpe")
-"""Endings that name a format or a side (``train.src``, ``train.tgt``), though some are codes of languages."""
-
-
 def languages(data: DataSettings) -> dict[str, object]:
     """Return the languages in the suffixes of two files, as in ``train.de``."""
     if not data.target:
@@ -206,7 +204,7 @@ def languages(data: DataSettings) -> dict[str, object]:
 
 
 def _ending(path: str) -> str:
-    name = Path(path).name
-    for more in (".gz", ".xz", ".zst", ".txt"):
+    name = without_compression(Path(path).name)
+    for more in (".txt", ".sgm"):
         name = name.removesuffix(more)
     return name.rpartition(".")[2]

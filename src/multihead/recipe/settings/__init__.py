@@ -13,17 +13,23 @@ from multihead.recipe.settings.training import (
 )
 from multihead.recipe.settings.translation import (
     DataSettings,
+    DocumentFormat,
+    FileFormat,
     SearchSettings,
+    TextFormat,
     TokenizerSettings,
     ValidationSettings,
 )
 
 __all__ = [
     "DataSettings",
+    "DocumentFormat",
+    "FileFormat",
     "FirstStage",
     "OptimisationSettings",
     "SearchSettings",
     "Settings",
+    "TextFormat",
     "TokenizerSettings",
     "TrainingSettings",
     "ValidationSchedule",

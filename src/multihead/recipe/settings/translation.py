@@ -8,6 +8,11 @@ from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 from multihead.recipe.settings.base import Settings
 from multihead.recipe.settings.training import TrainingSettings, ValidationSchedule
 
+TextFormat = Literal["lines", "tsv", "csv", "jsonl", "wmt", "parquet", "arrow"]
+DocumentFormat = Literal["tmx", "xliff", "po", "qt", "xcstrings", "subtitles"]
+FileFormat = Literal["auto", TextFormat, DocumentFormat]
+"""Formats of parallel corpora; ``text.corpus`` names their readers."""
+
 
 class DataSettings(Settings):
     """Parallel corpus, and the cleaning of its sentence pairs."""
@@ -55,16 +60,15 @@ class DataSettings(Settings):
     are dropped."""
     corrections_weight: float = Field(0.0, ge=0, allow_inf_nan=False)
     """Likewise; 0: chosen, a tenth as many as the corpus has, none drawn more than 16 times as often."""
-    format: Literal[
-        "auto", "lines", "tsv", "csv", "jsonl", "tmx", "xliff", "po", "qt", "xcstrings", "subtitles"
-    ] = "auto"
-    """File format; "auto": by file name (.tsv, .csv, .jsonl, .tmx, .xliff, .xlf, .po, .xcstrings, .srt,
-    .vtt, else one sentence a line); "qt" is a .ts file of Qt Linguist."""
+    format: FileFormat = "auto"
+    """File format; "auto": by file name (docs/start/your-corpus.md), else one sentence a line; "qt" is a .ts
+    file of Qt Linguist."""
     source_field: str = ""
     """Source column of a TSV or CSV file: its number, from 1, or its name in the header, the first line; or
-    source key of a JSONL file ("translation.de" for a nested object). Default: column 1, key "source"."""
+    source key of a JSONL file ("translation.de" for a nested object). Default: by the languages and the
+    header, else column 1, key "source"."""
     target_field: str = ""
-    """Target column or key, likewise. Default: column 2, key "target"."""
+    """Target column or key, likewise; else column 2, key "target"."""
     encoding: str = "utf-8"
     """Text encoding of the files."""
     lowercase: bool = False

@@ -1,5 +1,6 @@
 """Tagged sentences in CoNLL's columns: a word and its tag a line, an empty line after each sentence."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +10,10 @@ from multihead.text.lines import read_lines
 
 DOCUMENT = "-DOCSTART-"
 """The word that begins a document in the files of CoNLL-2003; such lines are skipped."""
+
+
+_NO_WORD = re.compile(r"\d+[-.]\d+")
+"""CoNLL-U: the id of a multiword token or of an empty node (universaldependencies.org/format.html)."""
 
 
 class TaggedSentence(NamedTuple):
@@ -25,7 +30,8 @@ def read_conll(
     """Yield the sentences of a file.
 
     Columns are separated by tabs if the first line has one, else by blanks. In a file with tabs, a line that
-    begins with "#" and has no tab is a comment.
+    begins with "#" and has no tab is a comment. In a file of ten columns (CoNLL-U), multiword tokens (1-2)
+    and empty nodes (1.1) are skipped: the words of the former follow, the latter were not written.
 
     Args:
         path: the file, plain or compressed.
@@ -54,6 +60,8 @@ def read_conll(
             tabs = "\t" in line
         cells = line.split("\t") if tabs else line.split()
         columns = columns or len(cells)
+        if tabs and columns == 10 and _NO_WORD.fullmatch(cells[0]):
+            continue
         place = f"{path}:{number}"
         word, tag = _cells(cells, columns, word_column, tag_column, place)
         if word == DOCUMENT:

@@ -29,7 +29,7 @@ from multihead.tasks.translation.validation import Validator
 from multihead.tasks.translation.vocabulary_line import vocabulary_line
 from multihead.text.bpe_dropout import check_dropout
 from multihead.text.changed_kinds import not_kept
-from multihead.text.corpus import remarks
+from multihead.text.corpus import corpus_files, remarks
 from multihead.text.tokenizer import Tokenizer
 
 
@@ -123,7 +123,9 @@ def _add(prepared: PreparedCorpus, counts: Sequence[int]) -> dict[str, Any]:
 
 def named_files(data: DataSettings) -> list[Path]:
     """Return the training and validation files, without standard input."""
-    names = (*data.source, *data.target, *data.valid_source, *data.valid_target)
+    training = corpus_files(data, data.source, data.target).train
+    validation = corpus_files(data, data.valid_source, data.valid_target).train
+    names = [name for side in (*training, *validation) for name in side]
     more = (name for kind in added_kinds(data) for name in (*kind.files.source, *kind.files.target))
     return [*(locate_file(data.dir, name) for name in names if name != "-"), *map(Path, more)]
 
@@ -142,7 +144,8 @@ def _summary(prepared: PreparedCorpus, data: DataSettings, tokenizer: TokenizerS
         *_added_lines(prepared),
         validation,
         vocabulary_line(_vocabularies(prepared), tokenizer),
-        *remarks(data, (*data.source, *data.valid_source)),
+        *remarks(data, [] if data.target else data.source),
+        *remarks(data, [] if data.valid_target else data.valid_source),
         *sanity_warnings(prepared),
         *unreadable(data),
     )
