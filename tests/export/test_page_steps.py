@@ -60,7 +60,7 @@ def worked(
     source = tokenizer.encode("zwei Katzen schlafen und ein Hund läuft")
     written = [*tokenizer.encode("Hund ein und"), tokenizer.eos_id]
     default = {"head": HEAD, "row": 2, "column": None, "component": None, "id": written[2], "layer": LAYER}
-    requests = [
+    requests: list[dict[str, Any]] = [
         {
             "kind": "work",
             "source": source,
@@ -86,8 +86,8 @@ def total(step: dict[str, Any]) -> float:
     return float((x - step["mean"]) / step["deviation"] * step["gamma"] + step["beta"])
 
 
-def close(actual: object, expected: object) -> None:
-    np.testing.assert_allclose(actual, expected, atol=2e-5, rtol=1e-4)  # type: ignore[arg-type]
+def close(actual: Any, expected: Any) -> None:
+    np.testing.assert_allclose(actual, expected, atol=2e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", VARIANTS)

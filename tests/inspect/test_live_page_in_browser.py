@@ -161,7 +161,7 @@ def test_a_cell_of_the_map_is_worked_out_to_the_weight_that_is_drawn(live: Live)
 def test_the_steps_lead_through_the_whole_decoder_forwards_and_backwards(live: Live) -> None:
     live.type("ein Hund läuft")
     live.page.click("[data-step=embed]")
-    titles = []
+    titles: list[str] = []
     onward = live.page.locator('[data-keep="move1"]')
     while not titles or onward.is_enabled():
         if titles:

@@ -9,7 +9,6 @@ import pytest
 from multihead.data.pairs import read_pairs
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings
-from multihead.text import arrow
 
 PAIRS = [("ja", "yes"), ("ne in", "no")]
 FLAT = {"id": [1, 2], "de": ["ja", "ne\nin"], "en": ["yes", "no"]}
@@ -85,6 +84,6 @@ def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.
         raise ModuleNotFoundError(module)
 
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
-    monkeypatch.setattr(arrow.importlib, "import_module", fail)
+    monkeypatch.setattr("importlib.import_module", fail)
     with pytest.raises(UserError, match=r"pyarrow is not installed. pip install 'multihead\[arrow\]'"):
         pairs(tmp_path, "a.parquet")

@@ -5,6 +5,7 @@ import io
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from multihead.workflows.resolve_recipe import resolve_recipe
 
 CORPUS = {"train.de": "ja\nnein\n", "train.en": "yes\nno\n"}
 PAIRS = [("ja", "yes"), ("nein", "no")]
-GERMAN_ENGLISH = {"source_language": "de", "target_language": "eng"}
+GERMAN_ENGLISH: dict[str, Any] = {"source_language": "de", "target_language": "eng"}
 MOSES = ("README", "a.de-en.de", "a.de-en.en", "a.de-en.ids", "a.de-en.xml")
 
 

@@ -1,6 +1,7 @@
 """Tatoeba's sentences and links."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from multihead.text.corpus import check_sides, read_pairs
 
 SENTENCES = "1\tdeu\tJa.\n2\teng\tYes.\n3\tfra\tOui.\n4\tdeu\tNein.\n5\teng\tNo.\n6\teng\tNope.\n7\t\\N\tx\n"
 LINKS = "1\t2\n1\t3\n2\t1\n4\t5\n6\t4\n4\t99\n99\t98\n"
-GERMAN_ENGLISH = {"source_language": "deu", "target_language": "en"}
+GERMAN_ENGLISH: dict[str, Any] = {"source_language": "deu", "target_language": "en"}
 
 
 @pytest.fixture

@@ -90,7 +90,7 @@ class DocumentRequest:
 
 
 class ReviewNote(NamedTuple):
-    """What somebody should look at, and why.
+    """A place in a document to review, and why.
 
     Attributes:
         place: where it is in the document.

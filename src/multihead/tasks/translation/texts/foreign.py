@@ -7,7 +7,7 @@ from multihead.text.identify import other_language
 from multihead.text.languages import language as language_of
 
 UNSURE = 0.5
-"""Mean confidence below which the language of the texts is looked at, which takes half a second once."""
+"""Mean confidence below which the language of the texts is detected, which takes half a second once."""
 
 
 def foreign(translations: Sequence[TextTranslation], language: str) -> str:
