@@ -211,24 +211,6 @@ def test_every_term_appears(tokenizer: Tokenizer, tmp_path: Path) -> None:
     assert not second.terms
 
 
-def test_a_name_is_carried_unless_it_is_a_term(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    (tmp_path / "terms.tsv").write_text("Fuchs\tRenard\n", encoding="utf-8")
-    glossary = Glossary.load(tmp_path / "terms.tsv")
-    searched: list[str] = []
-
-    def script(line: str, settings: SearchSettings) -> list[str]:
-        searched.append(line)
-        return [line.replace("Fuchs", "Renard")]
-
-    made = ScriptedTranslator(tokenizer, script)
-    names = TextTranslator(made, "de", "en", known=PLACEHOLDERS, changed=())
-    texts = ["der alte Fuchs und Isegrim"]
-    assert names.translate(texts)[0].text == texts[0]
-    assert names.translate(texts, glossary=glossary)[0].text == "der alte Renard und Isegrim"
-    assert searched[0] == "der alte <ph0> und <ph1>"
-    assert "Fuchs" in searched[1]
-
-
 def test_a_single_string_is_refused(tokenizer: Tokenizer) -> None:
     with pytest.raises(UserError, match="not a list of texts"):
         translator(tokenizer).translate("Ja.")

@@ -81,23 +81,6 @@ def test_the_first_look_at_a_text_misses_nothing(text: str) -> None:
     assert find(text, KINDS) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("Web browsers like Epiphany, Flock and (Galeon) are there.", ["Epiphany", "Flock", "Galeon"]),
-        ("Flock is a browser. Galeon too.", []),  # they begin sentences
-        ("Mozilla's engine Gecko is a part of \"Epiphany\"'s code.", ["Gecko", "Epiphany"]),
-        ("Getting Started With Widgets", []),
-        ("a Gecko-based, Flock.org, Wi-Fi thing", ["Gecko-based", "Flock.org", "Wi-Fi"]),
-        ("그 Guido 가 만든", ["Guido"]),
-    ],
-)
-def test_a_capitalised_word_inside_a_sentence_is_a_name(text: str, names: list[str]) -> None:
-    assert [
-        span.text for span in find(text, KINDS) if span.kind == "identifier" or span.kind == "url"
-    ] == names
-
-
 def test_an_identifier_that_stays_does_not_hide_what_is_in_it() -> None:
     text = "gtk-2.0, lib3.5x, 1.5-foo, src/a.py"
     everything = ["gtk-2.0", "lib3.5x", "1.5-foo", "src/a.py"]

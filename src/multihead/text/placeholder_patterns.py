@@ -28,11 +28,10 @@ IDENTIFIERS: Mapping[str, "regex.Pattern[str]"] = {
     "joined names": regex.compile("^[A-Z][A-Za-z]*+(?:[/-][A-Z][A-Za-z]*+)++$"),
     "slashes": regex.compile("/"),
     "hyphens": regex.compile("-"),
-    "names": regex.compile(r"^\p{Lu}\p{Ll}++$"),
     "capitals": regex.compile(""),
 }
-"""Forms of identifiers: --help, gtk3, libX, foo_bar, TCP/IP, tar/cpio, apt-get, Epiphany, ASCII; the first
-that fits counts."""
+"""Forms of identifiers: --help, gtk3, libX, foo_bar, TCP/IP, tar/cpio, apt-get, ASCII; the first that fits
+counts."""
 
 
 class PlaceholderSpan(NamedTuple):
@@ -123,11 +122,6 @@ _IDENTIFIER = regex.compile(
     rf"(?={_PART}(?:[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]|[A-Za-z\d][{_SIGNS}]{{1,2}}[A-Za-z\d]|[A-Z][A-Z])))"
     rf"[A-Za-z\d]++(?:[{_SIGNS}]{{1,2}}[A-Za-z\d]++)*+(?:\+\+)?{_NO_WORD})"
 )
-_NAME_INSIDE = regex.compile(
-    rf"(?<=[\p{{L}}\d,;:)»”\"'][ ][(\"“‘'«]?)(?P<identifier>\p{{Lu}}\p{{Ll}}++(?![-{_SIGNS}]?[\w])){_NO_WORD}"
-)
-"""A capitalised word that does not begin a sentence."""
-_CAPITALISED, _LOWER = regex.compile(r"(?<![\w'’-])\p{Lu}"), regex.compile(r"(?<![\w'’-])[\p{Ll}\p{Lo}]")
 _ANYTHING = regex.compile(r"[\d<{$%@/\\&¼½¾⅓⅔⅛~+#_]|[.:-]\w|[A-Z][A-Z]|[a-z][A-Z]")
 """Every span has one of these; most sentences of plain prose have none."""
 _ICU = regex.compile(
@@ -147,25 +141,18 @@ def find(
         kinds: the kinds to return.
         without: kinds, shapes (``PlaceholderSpan.shape``) and, after ``WORD``, translated words to leave out.
     """
-    names = "identifier" in kinds and "identifier names" not in without and not _is_title(text)
-    if not (_ANYTHING.search(text) or (names and _NAME_INSIDE.search(text))):
+    if not _ANYTHING.search(text):
         return []
     spans = [span for span in _spans(text) if span.kind in kinds and not _left_out(span, without)]
     if "identifier" not in kinds:
         return spans
-    patterns = (_IDENTIFIER, _NAME_INSIDE) if names else (_IDENTIFIER,)
-    found = (map(_span, pattern.finditer(text)) for pattern in patterns)
-    kept = ((span for span in one if not _left_out(span, without)) for one in found)
+    identifiers = (_span(match) for match in _IDENTIFIER.finditer(text))
+    kept = (span for span in identifiers if not _left_out(span, without))
     result: list[PlaceholderSpan] = []
-    for span in merge(spans, *kept, key=lambda span: (span.start, -span.end)):
+    for span in merge(spans, kept, key=lambda span: (span.start, -span.end)):
         if not result or span.start >= result[-1].end:
             result.append(span)
     return result
-
-
-def _is_title(text: str) -> bool:
-    """Return whether most words begin with a capital, as in a title."""
-    return len(_CAPITALISED.findall(text)) > 2 * len(_LOWER.findall(text))
 
 
 def _left_out(span: PlaceholderSpan, without: Collection[str]) -> bool:

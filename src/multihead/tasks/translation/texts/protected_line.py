@@ -13,14 +13,7 @@ from multihead.text.casing import Casing
 from multihead.text.changed_kinds import DIGITS, LETTERLESS, has_letters
 from multihead.text.languages import primary
 from multihead.text.particles import following_with_particle
-from multihead.text.placeholder_patterns import (
-    CARRIED,
-    DEFAULT,
-    WORD,
-    Kind,
-    PlaceholderSpan,
-    find,
-)
+from multihead.text.placeholder_patterns import CARRIED, DEFAULT, Kind, PlaceholderSpan, find
 from multihead.text.placeholders import PlaceholderEntry, PlaceholderTable, protect, restore
 from multihead.text.symbols import PLACEHOLDERS, TERM, TERM_END, TERM_TARGET
 from multihead.text.term_matching import Matcher
@@ -154,9 +147,6 @@ def line(
         changed: kinds of placeholders that the training's targets change (``text.changed_kinds``).
     """
     matches = tuple(glossary.find(unit.text)) if glossary else ()
-    if matches:  # a name that is a term, too, is translated
-        terms = " ".join(unit.text[start:end] for start, end, _ in matches)
-        changed = {*changed, *(WORD + word for word in terms.split())}
     if known:
         placeholders = known.intersection(PLACEHOLDERS)
         text, table = protect(unit.text, placeholders, CARRIED, changed)
