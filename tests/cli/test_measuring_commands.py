@@ -57,8 +57,8 @@ def test_score_reads_files_with_the_runs_data_settings(
     trained: Path, tmp_path: Path, capfdbinary: Captured
 ) -> None:
     pairs = tmp_path / "pairs.jsonl"
-    pairs.write_text('{"de": "eins zwei drei", "en": "three two one"}\n')
-    keys = ["--data.source_field", "de", "--data.target_field", "en"]
+    pairs.write_text('{"one": "eins zwei drei", "other": "three two one"}\n')
+    keys = ["--data.source_field", "one", "--data.target_field", "other"]
     out, _ = run(capfdbinary, "score", trained, "--src", pairs, *keys)
     assert float(out) < 0
     assert "data.source_field" in fail(capfdbinary, "score", trained, "--src", pairs)

@@ -18,7 +18,7 @@ class CorpusOptions:
     """File(s) of the source side, or TSV, CSV, JSONL, TMX, XLIFF or PO files with both sides."""
     tgt: _options.Files = ()
     """File(s) of the target side, aligned with the source line by line."""
-    format: FileFormat = "auto"
+    format: Annotated[FileFormat, _options.Option(metavar="NAME")] = "auto"
     """Format of the files; auto decides by the extension (qt, a .ts file of Qt Linguist, must be named)."""
     source_field: _options.Text = None
     """TSV or CSV column (number or header name) or JSONL key of the source. (default: by the header)"""

@@ -4,9 +4,6 @@ import importlib
 from pathlib import Path
 from typing import NamedTuple
 
-from rapidfuzz import process
-from rapidfuzz.distance import Indel
-
 from multihead.data.documents.library import Markup, Tag, faults
 
 Shape = tuple[str, ...]
@@ -84,8 +81,12 @@ class TranslationMemory:
 
     def find_similar(self, source: Markup) -> SimilarPair | None:
         """Return the pair whose source resembles this segment most, from ``SIMILAR`` on; None without one."""
-        best = process.extractOne(
-            source.text, self._texts, scorer=Indel.normalized_similarity, score_cutoff=SIMILAR
+        rapidfuzz = importlib.import_module("rapidfuzz")  # likewise
+        best = rapidfuzz.process.extractOne(
+            source.text,
+            self._texts,
+            scorer=rapidfuzz.distance.Indel.normalized_similarity,
+            score_cutoff=SIMILAR,
         )
         if best is None:
             return None

@@ -57,7 +57,7 @@ const TEXTS = {
     longest: (n) => `The sentence has more than ${n} tokens; the first ${n} are drawn.`,
     rounded: "Weights are stored in eight bits, so attention may differ by a few hundredths from the model in 32 bits.",
     agreement: (share) =>
-      `${share === null ? "" : `Greedy search in this page writes what the model writes in 32 bits for ${percent(share)} of the sentences compared at the export: `}where two tokens are almost equally probable, rounding decides. The model in 32 bits: multihead inspect RUN --live -o live.html, or multihead export RUN --to page --exact.`,
+      `${share === null ? "" : `Greedy search in this page writes what the model writes in 32 bits for ${percent(share)} of the sentences compared at the export; `}where two tokens are almost equally probable, rounding decides. The model in 32 bits: multihead inspect RUN --live -o live.html, or multihead export RUN --to page --exact.`,
     exact: "Weights are stored in 32 bits, as trained.",
     caution: "Attention shows where the model looked, not why it chose a word.",
     checked: (same, of) =>
