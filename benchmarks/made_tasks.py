@@ -31,7 +31,7 @@ def main() -> None:
     settings = parser.parse_args()
     settings.out.mkdir(parents=True, exist_ok=True)
     chance = random.Random(1)
-    forms = sorted(set(_inflected(settings.data / "ud-english-ewt")))
+    forms = sorted(set(_read_inflections(settings.data / "ud-english-ewt")))
     chance.shuffle(forms)
     captions = _lines(settings.data / "multi30k" / "train.en.gz")[:5500]
     spelling = [(_misspelt(line, chance), line) for line in captions]
@@ -45,7 +45,7 @@ def _lines(path: Path) -> list[str]:
     return gzip.decompress(path.read_bytes()).decode().splitlines()
 
 
-def _inflected(folder: Path) -> Iterator[Pair]:
+def _read_inflections(folder: Path) -> Iterator[Pair]:
     """Yield lemma and tags, and form, of the words of a treebank that are inflected."""
     for line in _lines(folder / "train.conll.gz"):
         columns = line.split("\t")

@@ -1,4 +1,4 @@
-"""What an upload does to `multihead serve`: time, memory, /health, other clients, and its end when abandoned.
+"""Cost of an upload to `multihead serve`: time, memory, /health, other clients, and its end when abandoned.
 
     python benchmarks/serve_upload.py runs/de-en --src test.de --out results/bench-serve-upload.json
 

@@ -135,7 +135,7 @@ def _train(model: MarianMTModel, pairs: list[Pair], settings: argparse.Namespace
         warm = min(1.0, (number + 1) / settings.warmup)
         for group in optimizer.param_groups:
             group["lr"] = settings.rate * warm * (0.5 + 0.5 * math.cos(math.pi * share))
-        source_BS, target_BT = (_padded(list(side)) for side in zip(*batch, strict=True))
+        source_BS, target_BT = (_pad(list(side)) for side in zip(*batch, strict=True))
         begins_B1 = torch.full((len(batch), 1), BEGIN)
         with torch.autocast("cpu", torch.bfloat16):
             logits_BTV = model(
@@ -179,7 +179,7 @@ def _length(pair: Pair) -> int:
     return max(map(len, pair))
 
 
-def _padded(rows: list[list[int]]) -> torch.Tensor:
+def _pad(rows: list[list[int]]) -> torch.Tensor:
     return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)
 
 
@@ -194,7 +194,7 @@ def _translate(
     texts = [""] * len(encoded)
     for first in range(0, len(order), 32):
         places = order[first : first + 32]
-        rows_BS = _padded([encoded[place] for place in places])
+        rows_BS = _pad([encoded[place] for place in places])
         outputs = model.generate(
             input_ids=rows_BS,
             attention_mask=(rows_BS != PAD).long(),

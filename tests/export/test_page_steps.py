@@ -52,10 +52,10 @@ def outputs_of(
     return seen
 
 
-def worked(
+def work_out(
     name: str, folder: Path, places: list[dict[str, Any]], *, exact: bool = True
 ) -> tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any]]:
-    """What the page shows at each place, what PyTorch computes, and the engine's own maps."""
+    """Return the page's numbers at each place, those of PyTorch, and the engine's own maps."""
     tokenizer, model = vocabulary(), variant(name)
     source = tokenizer.encode("zwei Katzen schlafen und ein Hund läuft")
     written = [*tokenizer.encode("Hund ein und"), tokenizer.eos_id]
@@ -100,7 +100,7 @@ def test_every_step_gives_the_numbers_of_pytorch(name: str, tmp_path: Path) -> N
     places = [{"side": side, "part": part, "step": step} for side, part, _ in parts for step in steps]
     networks = [{"side": side, "part": "network", "step": step} for side in ("encoder", "decoder")
                 for step in ("norm", "inner", "outer", "add")]  # fmt: skip
-    numbers, modules, _ = worked(name, tmp_path, [*places, *networks])
+    numbers, modules, _ = work_out(name, tmp_path, [*places, *networks])
     for place, step in zip([*places, *networks], numbers, strict=True):
         close(total(step), step["result"][step["component"]])
         layer = f"{place['side']}.layers.{LAYER}"
@@ -127,7 +127,7 @@ def test_every_step_gives_the_numbers_of_pytorch(name: str, tmp_path: Path) -> N
 def test_the_last_step_gives_the_probability_of_the_written_token(name: str, tmp_path: Path) -> None:
     output = {"side": "decoder", "part": "output", "layer": 0}
     steps: list[dict[str, Any]] = [{"step": "logit"}, {"step": "probability"}]
-    numbers, modules, maps = worked(name, tmp_path, [{**output, **step} for step in steps])
+    numbers, modules, maps = work_out(name, tmp_path, [{**output, **step} for step in steps])
     logits = modules["logits"][1][2]
     close(numbers[0]["result"], logits)
     close(total(numbers[0]), logits[maps["ids"][2]])
@@ -141,7 +141,7 @@ def test_weights_step_by_step_are_those_of_the_map(exact: bool, tolerance: float
     name = "post-norm"
     sides = [("encoder", "own", "encoder"), ("decoder", "own", "own"), ("decoder", "cross", "cross")]
     places = [{"side": side, "part": part, "step": "softmax"} for side, part, _ in sides]
-    numbers, _, maps = worked(name, tmp_path, places, exact=exact)
+    numbers, _, maps = work_out(name, tmp_path, places, exact=exact)
     for step, (side, _, kind) in zip(numbers, sides, strict=True):
         rows, columns = maps["S" if side == "encoder" else "T"], maps["T" if kind == "own" else "S"]
         drawn = np.array(maps[kind]).reshape(2, 5, rows, columns)[LAYER, HEAD, 2]
@@ -152,7 +152,7 @@ def test_weights_step_by_step_are_those_of_the_map(exact: bool, tolerance: float
 
 def test_a_temperature_divides_the_logits(tmp_path: Path) -> None:
     output = {"side": "decoder", "part": "output", "layer": 0, "step": "probability"}
-    (plain, hot), modules, _ = worked("post-norm", tmp_path, [output, {**output, "temperature": 2}])
+    (plain, hot), modules, _ = work_out("post-norm", tmp_path, [output, {**output, "temperature": 2}])
     shares = (modules["logits"][1][2] / 2).softmax(-1)
     close(hot["weights"], shares[hot["ids"]])
     assert max(hot["weights"]) < max(plain["weights"])

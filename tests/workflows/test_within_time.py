@@ -9,7 +9,7 @@ import pytest
 from multihead.recipe import from_toml, with_horizon
 from multihead.recipe.settings import TokenizerSettings
 from multihead.run import Run
-from multihead.tasks.translation.suggest.within_time import within
+from multihead.tasks.translation.suggest.within_time import WIDE, within
 from multihead.text.training import train
 from multihead.workflows import suggested_recipe
 from multihead.workflows.resolve_recipe import resolve_recipe
@@ -99,6 +99,29 @@ def test_a_resumed_run_keeps_what_the_first_start_measured(
         pass
     for section in ("training", "model", "tokenizer", "validation"):
         assert getattr(begun(50_000.0), section) == getattr(slow, section)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("model.d_model", 64), ("model.num_layers", 2), ("model.d_ff", 96)]
+)
+def test_a_shape_that_was_typed_in_part_is_not_widened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: int
+) -> None:
+    monkeypatch.setattr(suggested_recipe, "tokens_per_second", lambda *_: 30.0)
+    for side in "ab":
+        text = "".join(f"{side}{n} {side}{n % 11}x {side}{n % 13}y z{n % 7} and\n" for n in range(400))
+        (tmp_path / side).write_text(text, encoding="utf-8")
+    files = {"source": (str(tmp_path / "a"),), "target": (str(tmp_path / "b"),)}
+
+    def shape(**typed: object) -> dict[str, object]:
+        recipe = resolve_recipe(
+            None, files, {"training.minutes": "1", **typed}, run=tmp_path / "run", init=None
+        )
+        return {name: recipe.values()[name] for name in WIDE}
+
+    assert shape() == WIDE
+    usual = {"model.d_model": 128, "model.d_ff": 256, "model.num_layers": 3}
+    assert shape(**{key: str(value)}) == {**usual, key: value}
 
 
 def test_the_speed_is_measured_on_pairs_that_the_model_has_positions_for() -> None:

@@ -51,16 +51,16 @@ def locate_file(folder: str | Path, name: str) -> Path:
     if parts := archives.split_member(path):
         archive = local_copy(parts[0]) if is_address(name) else Path(parts[0])
         if archive.is_file():
-            return _extracted(archive, parts[1])
+            return _extract(archive, parts[1])
     return local_copy(name) if is_address(name) else Path(path)
 
 
 @cache
-def _extracted(archive: Path, member: str) -> Path:
+def _extract(archive: Path, member: str) -> Path:
     """Return the path of a copy of an archive's member; in one process always the same."""
     status = archive.stat()
     version = [str(archive.absolute()), str(status.st_size), str(status.st_mtime_ns), member]
-    return _cached(version, member, lambda copy: archives.extract(archive, member, copy))
+    return _cache(version, member, lambda copy: archives.extract(archive, member, copy))
 
 
 def absolute(name: str) -> str:
@@ -82,7 +82,7 @@ def local_copy(address: str) -> Path:
         if facts.get("type") == "directory":
             raise UserError("is a folder", place=address, remedy="Name a file in it.")
         version = [address, *(f"{key} {facts[key]}" for key in _VERSION if facts.get(key) is not None)]
-        return _cached(version, path, lambda copy: system.get_file(path, str(copy)))
+        return _cache(version, path, lambda copy: system.get_file(path, str(copy)))
     except UserError:
         raise
     except Exception as error:  # each kind of store has errors of its own
@@ -113,7 +113,7 @@ def _unreadable(address: str, error: Exception) -> UserError:
     return UserError(f"cannot be read ({error_message(error)})", place=address, remedy=remedy)
 
 
-def _cached(version: Sequence[str], name: str, write: Callable[[Path], object]) -> Path:
+def _cache(version: Sequence[str], name: str, write: Callable[[Path], object]) -> Path:
     """Return the path in the cache of a version of a file, written there if it is missing."""
     digest = blake2b("\n".join(version).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
     folder = cache_root("") / (PREFIX + digest)

@@ -79,7 +79,7 @@ def table_layout(data: DataSettings, sample: Sequence[str], path: str, kind: str
     if choice := _choose(header, data) if plain or _names_languages(header, data) else None:
         return Layout(*choice, header, quoted)
     if plain:
-        raise _undecided(header, f"{path}:1")
+        raise _unclear_sides(header, f"{path}:1")
     if len(header) == 4 and all(len(row) == 4 and row[0].isdecimal() and row[2].isdecimal() for row in rows):
         return Layout(1, 3, quoted=quoted)  # sentence pairs of Tatoeba: id, text, id, text
     if len(header) == 3 and all(row[2:] and row[2].startswith("CC-BY") for row in rows):
@@ -108,7 +108,7 @@ def choose_fields(data: DataSettings, names: Sequence[str], place: str) -> tuple
         return data.source_field or "source", data.target_field or "target"
     choice = _choose([name.strip() for name in names], data)
     if choice is None:
-        raise _undecided(names, place)
+        raise _unclear_sides(names, place)
     return names[choice[0]], names[choice[1]]
 
 
@@ -170,7 +170,7 @@ def _choose(names: Sequence[str], data: DataSettings) -> tuple[int, int] | None:
     return (first, second) if fits else None
 
 
-def _undecided(names: Sequence[str], place: str) -> UserError:
+def _unclear_sides(names: Sequence[str], place: str) -> UserError:
     listed = ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
     remedy = "Name its languages (--source-language de --target-language en), or its columns: "
     remedy += "--data.source_field NAME --data.target_field NAME."

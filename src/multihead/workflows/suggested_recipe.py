@@ -87,8 +87,8 @@ def suggest_recipe(
             other = None
         if other:
             affordable *= 1 - TRIAL_SHARE
-            other = _within(recipe_of(other), other, corpus, affordable)
-        recipe = recipe_of(_within(recipe, suggestion, corpus, affordable))
+            other = _within(recipe_of(other), other, corpus, affordable, given)
+        recipe = recipe_of(_within(recipe, suggestion, corpus, affordable, given))
     return replace(recipe, alternative=recipe_of(other)) if other else recipe
 
 
@@ -107,11 +107,17 @@ def _affordable(recipe: Recipe[Settings], corpus: CorpusProfile) -> float:
 
 
 def _within(
-    recipe: Recipe[Settings], found: Suggestion, corpus: CorpusProfile, affordable: float
+    recipe: Recipe[Settings],
+    found: Suggestion,
+    corpus: CorpusProfile,
+    affordable: float,
+    given: Mapping[str, object],
 ) -> Suggestion:
-    """Return settings for a training of so many target tokens."""
+    """Return settings for a training of so many target tokens; a shape that was typed in part stays."""
     epoch = tokens(corpus.target, recipe.tokenizer.kinds[1])
-    decided = within_time.within(found.settings, affordable, epoch)
+    shape = () if within_time.WIDE.keys().isdisjoint(given) else within_time.WIDE
+    settings = {key: value for key, value in found.settings.items() if key not in shape}
+    decided = within_time.within(settings, affordable, epoch)
     return Suggestion(
         {**found.settings, **{key: decision.value for key, decision in decided.items()}},
         {**found.reasons, **{key: decision.reason for key, decision in decided.items() if decision.reason}},

@@ -20,10 +20,11 @@ FEW, SOME = 20, 30
 """Passes over the corpus: so few that nothing is left out; so few that validations are rare."""
 WIDE: Mapping[str, int] = {"model.d_model": 256, "model.d_ff": 512, "model.num_layers": 3}
 """Shape of a Transformer for some passes: 1.2 times the time of the narrowest per token."""
-LEAST = 5
-"""Passes below which a deeper model of this width would learn less, because each update takes longer."""
 WIDE_RATE = 0.7
 """Its learning rate, relative to that of a model of half the width."""
+LEAST = 5
+"""Passes below which a deeper model of this width is taken to learn less, as each update takes longer: an
+analogy to the narrower shapes, which were measured (results/few-passes.json)."""
 COOL_DOWN, FAST_RATE = 0.6, 1.6
 """Of a training of few passes: the cool-down, relative to the updates before it; the learning rate, relative
 to that of a long training."""
