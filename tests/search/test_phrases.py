@@ -1,7 +1,10 @@
 """Beam search for outputs that contain given phrases."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
+import torch
 from tables import BOS, EOS, PAD, A, B, Table, brute_force, near, sources
 
 from multihead.search import phrase_search
@@ -131,3 +134,24 @@ def test_an_impossible_phrase_gives_no_hypothesis() -> None:
         limits=LengthLimits(capacity=3),
     )
     assert found == []
+
+
+class Sentence(Table):
+    """A model that prefers one sentence: every prefix of it goes on, anything else ends soon."""
+
+    sentence = (5, 9, 6, 10, 7, 11, 8, 12, 13, EOS)
+
+    def logits(self, number: int, history: Sequence[int]) -> torch.Tensor:
+        logits, written = super().logits(number, history).clone(), tuple(history[1:])
+        if written == self.sentence[: len(written)]:
+            logits[self.sentence[len(written)]] += 3
+        else:
+            logits[EOS] += 3
+        return logits
+
+
+def test_hypotheses_that_hurry_through_the_phrases_do_not_end_the_search() -> None:
+    wanted = [Phrase(((token,),)) for token in (9, 10, 11, 12)]
+    for seed in range(5):
+        found = search(Sentence(seed, 23, 0.5), wanted, beam_size=3, longest=15, n_best=1)
+        assert found[0].tokens == Sentence.sentence[:-1]

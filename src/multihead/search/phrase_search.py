@@ -17,8 +17,6 @@ from multihead.system.native_library import Array
 
 MAX_BEAM = 24
 """Most hypotheses of a sentence alive at a time."""
-MOST_ENDED = 3
-"""A search ends when this many times the beam size have ended: the first are often too short."""
 
 Scores = Callable[[Sequence[int], Sequence[int] | None], Array]
 """Appends a token to each row; returns the log-probabilities of the next one, (R, V), float32.
@@ -121,13 +119,14 @@ class PhraseSentence:
         self.ended.append(Hypothesis(row.tokens[1:], total, score, not cut))
 
     def _is_settled(self, rules: PhraseSearchRules) -> bool:
-        """Return True if enough hypotheses have ended, or none alive can be among the n best."""
-        if len(self.ended) >= max(MOST_ENDED * rules.beam_size, rules.n_best):
-            return True
+        """Return True if the n best have ended and no live hypothesis, ended here, would be among them.
+
+        A number of ended hypotheses must not settle it: those that write all phrases at once end first.
+        """
         if len(self.ended) < rules.n_best:
             return False
-        lengths = [float(len(self.rows[0].tokens) + 1), float(self.longest + 1)]
-        highest = max(row.total for row in self.rows) / max(length_penalty(n, rules.alpha) for n in lengths)
+        length = float(len(self.rows[0].tokens) + 1)
+        highest = max(row.total for row in self.rows) / length_penalty(length, rules.alpha)
         return highest <= sorted(h.score for h in self.ended)[-rules.n_best]
 
     def _choose(self, found: list[PhraseHypothesis]) -> list[PhraseHypothesis]:
