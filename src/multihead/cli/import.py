@@ -1,6 +1,7 @@
-"""Import GPT-2, BERT, ViT or MarianMT from a Hugging Face folder.
+"""Import GPT-2, BERT, ViT or MarianMT from a Hugging Face folder or the hub.
 
     multihead import gpt2/ -o runs/gpt2
+    multihead import openai-community/gpt2 -o runs/gpt2
     multihead generate runs/gpt2 --prompt "Once upon a time"
     multihead train --init runs/gpt2 --data.files mine.txt
 
@@ -10,7 +11,8 @@
 The folder must contain config.json, model.safetensors and tokenizer.json.
 MarianMT may have source.spm, target.spm and vocab.json instead. ViT has no
 tokenizer; the mean and standard deviation of its pixels come from
-preprocessor_config.json. Nothing is downloaded, and pickle files are not read.
+preprocessor_config.json. A name that is not a folder (owner/model) is downloaded
+from the hub ($HF_ENDPOINT, $HF_TOKEN). Pickle files are not read.
 """
 
 import shlex
@@ -19,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from multihead.apps.huggingface import hub
 from multihead.apps.huggingface.importing import import_folder
 from multihead.cli import _console, _options
 from multihead.recipe import tasks
@@ -28,8 +31,8 @@ from multihead.recipe import tasks
 class Options:
     """Options of the command."""
 
-    folder: Annotated[str, _options.POSITIONAL, _options.Option(metavar="DIR")]
-    """Hugging Face folder."""
+    folder: Annotated[str, _options.POSITIONAL, _options.Option(metavar="DIR|OWNER/MODEL")]
+    """Hugging Face folder, or a model on the hub."""
     output: _options.NewFolder
     """New run folder."""
 
@@ -37,7 +40,9 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
-    run, missing_part = import_folder(Path(options.folder), Path(options.output))
+    path = Path(options.folder)
+    folder = hub.download(options.folder) if hub.is_hub_name(options.folder) else path
+    run, missing_part = import_folder(folder, Path(options.output), name=path.resolve().name)
     recipe = run.recipe
     size = sum(parameter.numel() for parameter in run.load_model().parameters())
     console = _console.output()

@@ -40,12 +40,13 @@ class Imported(NamedTuple):
     missing: str
 
 
-def import_folder(path: Path, run_folder: Path) -> Imported:
+def import_folder(path: Path, run_folder: Path, *, name: str = "") -> Imported:
     """Create a run folder from a local folder with config.json, model.safetensors and a tokenizer.
 
     Args:
         path: the folder to import; nothing is downloaded.
         run_folder: the new run folder.
+        name: of the recipe; "": the folder's.
 
     Raises:
         UserError: a file is missing, damaged or a pickle; an unsupported model type or setting; weights that
@@ -67,7 +68,7 @@ def import_folder(path: Path, run_folder: Path) -> Imported:
         tokenizers: Sequence[Tokenizer] = kind.tokenizers(folder)
     except MALFORMED as error:
         raise _malformed_error(folder, error) from error
-    name = path.resolve().name.lstrip(".") or "imported"
+    name = (name or path.resolve().name).lstrip(".") or "imported"
     recipe = recipes.from_toml("", overrides={"name": name, "model.kind": kind.KIND, **settings})
     _check_vocabularies(tokenizers, recipe, path)
     _check_weights(ours, recipe, folder)
