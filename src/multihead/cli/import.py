@@ -11,8 +11,8 @@
 The folder must contain config.json, model.safetensors and tokenizer.json.
 MarianMT may have source.spm, target.spm and vocab.json instead. ViT has no
 tokenizer; the mean and standard deviation of its pixels come from
-preprocessor_config.json. A name that is not a folder (owner/model) is downloaded
-from the hub ($HF_ENDPOINT, $HF_TOKEN). Pickle files are not read.
+preprocessor_config.json. OWNER/MODEL, if it is not a folder, is downloaded from
+the hub ($HF_ENDPOINT, $HF_TOKEN). Pickle files are not read.
 """
 
 import shlex
