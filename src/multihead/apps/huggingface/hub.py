@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from huggingface_hub import constants, snapshot_download
+
 from multihead.errors import UserError
 
 _NAME = re.compile(r"[\w.-]+/[\w.-]+")
@@ -28,8 +30,6 @@ def download(name: str) -> Path:
     Raises:
         UserError: there is no such model, it has no weights in safetensors, or the hub cannot be reached.
     """
-    from huggingface_hub import constants, snapshot_download  # noqa: PLC0415 half a second
-
     place = f"{constants.ENDPOINT}/{name}"
     try:
         folder = Path(snapshot_download(name, allow_patterns=_READ))
