@@ -3,12 +3,13 @@
     python benchmarks/kept_words.py --train train.en --src test.en --ref test.it --out translated.it
 
 Only words that stand in a source and in its reference alike count: those that a translator should copy. Each
-kind is split into words that the training's sources have and words that they lack.
+kind is split into words that the training's sources have and words that they lack. Repeated: those that
+occur so in several lines, and how many of them the translation keeps in every line.
 """
 
 import argparse
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from unicodedata import category
@@ -57,6 +58,20 @@ def kept(
     }
 
 
+def kept_throughout(
+    sources: Sequence[str], references: Sequence[str], outputs: Sequence[str]
+) -> tuple[int, int]:
+    """Count the words that several pairs share: (kept in every line, all)."""
+    lines: dict[str, list[bool]] = defaultdict(list)
+    for source, reference, output in zip(sources, references, outputs, strict=True):
+        there = set(words(output))
+        for word in set(words(source)) & set(words(reference)):
+            if kind(word):
+                lines[word].append(word in there)
+    repeated = [kept_in for kept_in in lines.values() if len(kept_in) > 1]
+    return sum(map(all, repeated)), len(repeated)
+
+
 def main() -> None:
     """Print the shares as a table, and write them to a file if asked."""
     parser = argparse.ArgumentParser(
@@ -70,14 +85,18 @@ def main() -> None:
         path.read_text(encoding="utf-8").splitlines()
         for path in (options.train, options.src, options.ref, options.out)
     )
-    counts = kept(*lines)
+    train, *texts = map(list, lines)
+    counts = kept(train, *texts)
+    throughout, repeated = kept_throughout(*texts)
     for name, cells in counts.items():
         print(
             name.ljust(12),
             *(f"{seen} {cell[0] / max(1, cell[1]):6.1%} of {cell[1]:5,}" for seen, cell in cells.items()),
             sep="  ",
         )
+    print(f"repeated     in every line {throughout / max(1, repeated):6.1%} of {repeated:5,}")
     if options.json:
+        counts = {**counts, "repeated": {"in every line": (throughout, repeated)}}
         options.json.write_text(json.dumps(counts, indent=1) + "\n", encoding="utf-8")
 
 
