@@ -23,11 +23,15 @@ from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
 
 TEXT = "the dog sees 1.234,56 € {name} at https://a.example/b <ph0> 안녕 \\ & %s ; Ein Hund läuft. 0123456789"
+LETTERS = "abcdefghijklmnopqrstuvwxyzäöüß가을를이은는과와나라으로"
 
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    return train([TEXT] * 3, TokenizerSettings(kind="chars", vocab_size=400, symbols=("standard",)))
+    return train(
+        [TEXT, LETTERS, LETTERS.upper()] * 3,
+        TokenizerSettings(kind="chars", vocab_size=400, symbols=("standard",)),
+    )
 
 
 def upper(line: str, settings: SearchSettings) -> list[str]:
@@ -336,3 +340,11 @@ def test_what_training_changed_is_left_to_the_model(tokenizer: Tokenizer) -> Non
     assert [one.text for one in changing.translate(texts)] == ["2026-11-27", "2026-11-28"]
     unmarked = TextTranslator(made, "de", "en", changed=("number", "letterless"))
     assert [one.text for one in unmarked.translate(texts)] == ["2026-11-27", "2026-11-28"]
+
+
+def test_a_name_in_a_script_that_training_never_had_is_carried(tokenizer: Tokenizer) -> None:
+    text = "der Hund Ζεύς und Леонид sieht Ðorđe"
+    made = translator(tokenizer)
+    assert made.translate([text])[0].text == "DER HUND Ζεύς UND Леонид SIEHT Ðorđe"
+    assert calls(made) == [["der Hund <ph0> und <ph1> sieht <ph2>"]]
+    assert translator(tokenizer, plain_upper, known=False).translate([text])[0].text == text.upper()

@@ -5,19 +5,31 @@ where its run of characters starts. Of overlapping spans the first wins; of seve
 kind listed first, but for identifiers, which win if they are longer.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from heapq import merge
 from typing import Literal, NamedTuple, get_args
 
 import regex
 
 Kind = Literal[
-    "icu", "variable", "printf", "tag", "entity", "url", "email", "path", "number", "integer", "identifier"
+    "icu",
+    "variable",
+    "printf",
+    "tag",
+    "entity",
+    "url",
+    "email",
+    "path",
+    "number",
+    "integer",
+    "identifier",
+    "unknown",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-DEFAULT = frozenset(KINDS) - {"integer", "identifier"}
+DEFAULT = frozenset(KINDS) - {"integer", "identifier", "unknown"}
 """All kinds but whole numbers of one or two digits, which many languages spell out or inflect, and
-identifiers: only the translations of some corpora keep them (``text.changed_kinds``)."""
+identifiers: only the translations of some corpora keep them (``text.changed_kinds``). Unknown words depend
+on a vocabulary (``text.unknown_words``)."""
 CARRIED: frozenset[Kind] = frozenset(KINDS) - {"tag"}
 """Kinds that search carries through a sentence as symbols; tags are placed by alignment instead."""
 IDENTIFIERS: Mapping[str, "regex.Pattern[str]"] = {
@@ -132,7 +144,10 @@ _TRAILING = ".,;:!?'*_"
 
 
 def find(
-    text: str, kinds: Collection[Kind] = DEFAULT, without: Collection[str] = ()
+    text: str,
+    kinds: Collection[Kind] = DEFAULT,
+    without: Collection[str] = (),
+    unknown: Sequence[PlaceholderSpan] = (),
 ) -> list[PlaceholderSpan]:
     """Return the spans of a text that must survive, in order; they do not overlap.
 
@@ -140,16 +155,17 @@ def find(
         text: plain text.
         kinds: the kinds to return.
         without: kinds, shapes (``PlaceholderSpan.shape``) and, after ``WORD``, translated words to leave out.
+        unknown: further spans, of ``text.unknown_words``.
     """
     if not _ANYTHING.search(text):
-        return []
+        return list(unknown)
     spans = [span for span in _spans(text) if span.kind in kinds and not _left_out(span, without)]
-    if "identifier" not in kinds:
-        return spans
-    identifiers = (_span(match) for match in _IDENTIFIER.finditer(text))
-    kept = (span for span in identifiers if not _left_out(span, without))
+    kept: list[PlaceholderSpan] = []
+    if "identifier" in kinds:
+        identifiers = (_span(match) for match in _IDENTIFIER.finditer(text))
+        kept = [span for span in identifiers if not _left_out(span, without)]
     result: list[PlaceholderSpan] = []
-    for span in merge(spans, kept, key=lambda span: (span.start, -span.end)):
+    for span in merge(spans, kept, unknown, key=lambda span: (span.start, -span.end)):
         if not result or span.start >= result[-1].end:
             result.append(span)
     return result

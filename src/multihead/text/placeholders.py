@@ -103,6 +103,7 @@ def protect(
     reserved: Collection[str] = STANDARD,
     kinds: Collection[Kind] = DEFAULT,
     without: Collection[str] = (),
+    unknown: Sequence[PlaceholderSpan] = (),
 ) -> Protected:
     """Replace placeholders by symbols, and escape the rest (``symbols.escape``).
 
@@ -114,8 +115,9 @@ def protect(
         reserved: the symbols that may be used, ``Tokenizer.symbols``.
         kinds: the kinds to replace.
         without: kinds and shapes (``PlaceholderSpan.shape``) that stay in the text, unchecked.
+        unknown: words that the vocabulary cannot spell (``text.unknown_words``), replaced too.
     """
-    spans = find(text, kinds, without)
+    spans = find(text, kinds, without, unknown)
     names = _symbols_of(spans, reserved)
     entries, left, parts = [], [], []
     end = 0

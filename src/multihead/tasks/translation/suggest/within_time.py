@@ -16,7 +16,7 @@ SMALLEST = 1024
 """Target tokens of a batch, at least."""
 WARM_UP = 7
 """The learning rate rises during a share of the updates: 1 / 7 at most."""
-FEW, SOME = 20, 30
+FEW, SOME = 10, 30
 """Passes over the corpus: so few that nothing is left out; so few that validations are rare."""
 WIDE: Mapping[str, int] = {"model.d_model": 256, "model.d_ff": 512, "model.num_layers": 3}
 """Shape of a Transformer for some passes: 1.2 times the time of the narrowest per token."""

@@ -39,7 +39,10 @@ def translate_lines(
     if not set(known).intersection(PLACEHOLDERS):
         return translator.translate(sources, search, progress=progress)
     symbols, stay = frozenset(known), frozenset(changed)
-    lines = [line(SentenceUnit(source), symbols, None, Casing(), stay) for source in sources]
+    lines = [
+        line(SentenceUnit(source), symbols, None, Casing(), stay, translator.source_tokenizer)
+        for source in sources
+    ]
     texts = [one.text if source.strip() else source for one, source in zip(lines, sources, strict=True)]
     outputs = marked_translator(translator).translate(texts, search, progress=progress)
     return [

@@ -18,6 +18,8 @@ from multihead.text.placeholders import PlaceholderEntry, PlaceholderTable, prot
 from multihead.text.symbols import PLACEHOLDERS, TERM, TERM_END, TERM_TARGET
 from multihead.text.term_matching import Matcher
 from multihead.text.terms import Glossary, Term, TermMatch
+from multihead.text.tokenizer import Tokenizer
+from multihead.text.unknown_words import unknown_words
 
 _TERMS = (TERM, TERM_TARGET, TERM_END)
 _REPLACED: tuple[Kind, ...] = ("icu", "variable", "printf", "tag", "entity")
@@ -136,6 +138,7 @@ def line(
     glossary: Glossary | None,
     casing: Casing,
     changed: Collection[str] = (),
+    tokenizer: Tokenizer | None = None,
 ) -> SearchedLine:
     """Prepare a sentence for search.
 
@@ -145,14 +148,16 @@ def line(
         glossary: terms to find.
         casing: usual capitals of source words.
         changed: kinds of placeholders that the training's targets change (``text.changed_kinds``).
+        tokenizer: of the source; words that it cannot spell become symbols.
     """
     matches = tuple(glossary.find(unit.text)) if glossary else ()
     if known:
         placeholders = known.intersection(PLACEHOLDERS)
-        text, table = protect(unit.text, placeholders, CARRIED, changed)
+        unknown = unknown_words(unit.text, tokenizer) if tokenizer else ()
+        text, table = protect(unit.text, placeholders, CARRIED, changed, unknown)
         words = _without_symbols(text)
         if words.isupper() and casing.has_only_capitals(unit.text):  # a headline, not a row of abbreviations
-            text, table = protect(unit.text, placeholders, CARRIED - {"identifier"}, changed)
+            text, table = protect(unit.text, placeholders, CARRIED - {"identifier"}, changed, unknown)
             words = _without_symbols(text)
         if matches and known.issuperset(_TERMS):
             text = _with_terms(unit.text, table, matches)

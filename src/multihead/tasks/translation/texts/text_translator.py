@@ -161,8 +161,11 @@ class TextTranslator:
         """
         sentences = sentences and WHOLE_LINES not in self.changed
         layouts = [laid_out(text, self.source_language, sentences=sentences) for text in texts]
+        tokenizer = self.translator.source_tokenizer
         lines = [
-            replace(line(unit, self._symbols_in_use, glossary, self.casing, self.changed), bare=bare)
+            replace(
+                line(unit, self._symbols_in_use, glossary, self.casing, self.changed, tokenizer), bare=bare
+            )
             for layout in layouts
             for unit in layout.units
         ]
