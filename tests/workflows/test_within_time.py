@@ -71,6 +71,17 @@ def test_a_deep_model_is_for_more_passes(passes: int, layers: int | None) -> Non
     assert values["training.learning_rate"] == 7.68e-3
 
 
+@pytest.mark.parametrize(
+    ("epoch", "passes", "dropout"),
+    [(EPOCH, 9, 0.1), (EPOCH, 15, None), (1.2e6, 15, 0.1), (1.2e6, 21, None)],
+)
+def test_less_is_left_out_in_few_passes_over_much_text(
+    epoch: float, passes: int, dropout: float | None
+) -> None:
+    values = {key: one.value for key, one in within(LONG, passes * epoch, epoch).items()}
+    assert values.get("model.dropout") == dropout
+
+
 def test_hardly_any_time_still_gives_valid_settings() -> None:
     found = {key: one.value for key, one in within(LONG, 100.0, EPOCH).items()}
     assert found["training.batch_tokens"] == 1024
