@@ -118,7 +118,7 @@ def test_finish_needs_a_run(capfdbinary: Captured, tmp_path: Path) -> None:
     assert "no such run folder" in fail(capfdbinary, "train", "--finish", "--run", tmp_path / "none")
 
 
-def test_the_reasons_are_printed_and_written(
+def test_the_reasons_are_printed_by_a_dry_run_and_written_into_the_recipe(
     corpus: tuple[Path, Path], tmp_path: Path, capfdbinary: Captured
 ) -> None:
     source, target = corpus
@@ -136,7 +136,8 @@ def test_the_reasons_are_printed_and_written(
         "--run",
         tmp_path / "r",
     )
-    assert "symbols between spaces" in out
+    assert "(recipe.toml: 14 settings chosen for this corpus, and why)" in out
+    assert "symbols between spaces" not in out
     comment = "# Chosen for this corpus: symbols between spaces, of a closed set: 6 different ones"
     written = (tmp_path / "r" / "recipe.toml").read_text(encoding="utf-8")
     assert comment in written

@@ -24,6 +24,7 @@ from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES, Recipe, tasks
 from multihead.recipe.settings import Settings
 from multihead.run import Run
+from multihead.run.names import RECIPE
 from multihead.system import parallel, plugins
 from multihead.training import Outcome
 from multihead.training.ending import BOUND
@@ -164,8 +165,6 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
     if options.mirror and run and parallel.first():
         Mirror(options.mirror, run).fetch()  # the recipe of a run that exists is its own
     recipe = recipe_of_first(make)
-    for line in reasons(recipe):
-        console.print(line)
     folder = run or default_folder(recipe)
     if recipe.alternative and not Run.exists(folder):
         console.print(
@@ -173,9 +172,12 @@ def _train(options: Options, given: dict[str, str], arguments: Sequence[str], st
         )
     with ProgressDisplay(console) as display:
         if options.dry_run:
+            for line in reasons(recipe):
+                console.print(line)
             estimate = dry_run(recipe, display, init=init, folder=folder)
         else:
-            console.print(f"run folder: {folder}")
+            chosen = f" ({RECIPE}: {len(recipe.reasons)} settings chosen for this corpus, and why)"
+            console.print(f"run folder: {folder}{chosen if recipe.reasons else ''}")
             recipe = settle_alternative(recipe, folder, display)
             observed = Observed(display, recorders(options.observe, folder) if parallel.first() else ())
             with closing(observed):

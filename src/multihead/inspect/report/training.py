@@ -57,10 +57,12 @@ def _state(run: Run, about: RunFacts) -> str:
     recipe = run.recipe
     ended = [event for event in about.events if event.get("event") == "end"]
     task = plugins.display_name(recipe.task)
-    progress = about.kind, translate_known(task), f"{about.step:,}", f"{recipe.training.steps:,}"
-    if not ended:
-        return say("{}, {}; update {} of {}", *progress)
-    return say("{}, {}; update {} of {}; final weights: {}", *progress, ended[-1].get("weights"))
+    progress = about.kind, translate_known(task), f"{about.step:,}"
+    if ended:
+        return say("{}, {}; {} updates; final weights: {}", *progress, ended[-1].get("weights"))
+    if recipe.training.minutes:
+        return say("{}, {}; update {}", *progress)
+    return say("{}, {}; update {} of {}", *progress, f"{recipe.training.steps:,}")
 
 
 def _tiles(about: RunFacts, unit: str) -> SafeHtml:

@@ -17,8 +17,8 @@ SMALLEST = 1024
 WARM_UP = 7
 """The learning rate rises during a share of the updates: 1 / 7 at most."""
 FEW, SOME = 10, 30
-"""Passes over the corpus: so few that nothing is left out; so few that validations are rare. At 15 passes over
-29,000 captions, leaving out is better (results/few-passes.json)."""
+"""Passes over the corpus: so few that nothing is left out; so few that validations are rare. At 15
+passes over 29,000 captions, leaving out is better (results/few-passes.json)."""
 LARGE, FEW_OF_LARGE = 1_000_000, 20
 """Target tokens from which on a corpus is learned by heart later, and its few passes; not compared alone."""
 WIDE: Mapping[str, int] = {"model.d_model": 256, "model.d_ff": 512, "model.num_layers": 3}
