@@ -98,3 +98,27 @@ def test_what_is_no_vocabulary_is_a_user_error(tmp_path: Path, capfdbinary: Capt
     assert "cannot be read" in fail(capfdbinary, "pieces", tmp_path / "nothing.json")
     assert "RUN|FILE is missing" in fail(capfdbinary, "pieces")
     assert "--top 0" in fail(capfdbinary, "pieces", tmp_path / "x.json", "--top", "0")
+
+
+def test_a_text_is_shown_in_pieces_over_their_ids(vocabulary: Path, capfdbinary: Captured) -> None:
+    tokenizer = Tokenizer.load(vocabulary)
+    out, _ = run(capfdbinary, "pieces", vocabulary, "die Katze [UNK] 漢字 [SEP]")
+    pieces, ids = out.splitlines()[1::2], out.splitlines()[2::2]
+    expected = [*tokenizer.encode("die Katze"), tokenizer.unk_id, *tokenizer.encode("漢字"), tokenizer.eos_id]
+    assert [int(number) for line in ids for number in line.split()] == expected
+    assert [piece for line in pieces for piece in line.split()] == [tokenizer.piece(n) for n in expected]
+    assert max(map(cell_len, pieces)) <= 80
+
+
+def test_a_mask_in_a_text_is_one_piece(tmp_path: Path, capfdbinary: Captured) -> None:
+    masked = masking.learn(LINES, MaskedSettings(vocab_size=60), lowercase=False)
+    masked.save(tmp_path / "masked.json")
+    (listed,) = json.loads(
+        run(capfdbinary, "pieces", tmp_path / "masked.json", "[CLS] der [MASK][MASK] [SEP]", "--json")[0]
+    )
+    special = [piece["piece"] for piece in listed["pieces"] if piece.get("special")]
+    assert special == ["<s>", "[MASK]", "[MASK]", "</s>"]
+
+
+def test_an_empty_text_has_no_piece(vocabulary: Path, capfdbinary: Captured) -> None:
+    assert run(capfdbinary, "pieces", vocabulary, "")[0].splitlines()[1:] == ["", ""]

@@ -1,4 +1,4 @@
-"""Import GPT-2, BERT, ViT or MarianMT from a Hugging Face folder or the hub.
+"""Import a GPT-2, Llama, Mistral, BERT, ViT or MarianMT from Hugging Face.
 
     multihead import gpt2/ -o runs/gpt2
     multihead import openai-community/gpt2 -o runs/gpt2

@@ -1,15 +1,20 @@
-"""Show the pieces of a vocabulary and their ids.
+"""Show the pieces of a text, or of a vocabulary, and their ids.
 
+    multihead pieces runs/de-en "Ein Hund schläft."
+    multihead pieces runs/bert "[CLS] a good [MASK] [SEP]"
     multihead pieces runs/de-en
     multihead pieces runs/de-en --search schlaf
     multihead pieces tokenizer.json --count corpus.txt --top 100
     multihead pieces runs/de-en --special
 
 Each piece has its id before it. "▁" at the beginning of a piece marks the start
-of a word. Characters that a terminal does not show are escaped.
+of a word. Characters that a terminal does not show are escaped. In a text,
+special tokens may be written as they are or as BERT writes them: [CLS] for the
+begin token, [SEP] for the end token.
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,8 +28,9 @@ from multihead.cli import _console, _options
 from multihead.errors import UserError
 from multihead.run import Run, vocabulary
 from multihead.system.terminal import escape_unprintable
+from multihead.tasks.masked.mask_tokens import NAMES, mask_id
 from multihead.text.lines import read_lines
-from multihead.text.tokenizer import Tokenizer
+from multihead.text.tokenizer import ALIASES, BEGIN, END, PAD, UNKNOWN, Tokenizer
 
 BLOCK = 4096
 """Lines that are encoded together."""
@@ -38,6 +44,8 @@ class Options:
 
     vocabulary: Annotated[str, _options.POSITIONAL, _options.Option(metavar="RUN|FILE")]
     """Run folder, or a tokenizer.json."""
+    text: Annotated[_options.Name, _options.Option(metavar="[TEXT]")] = None
+    """Text to segment. (default: list the vocabulary)"""
     search: Annotated[_options.Text, _options.Option(metavar="SUBSTRING")] = None
     """Show only the pieces that contain this text, in upper or lower case."""
     special: _options.Flag = False
@@ -58,7 +66,10 @@ def main(arguments: Sequence[str]) -> int:
     counts_of = {
         name: PieceCounts(tokenizer) for name, tokenizer in _tokenizers(Path(options.vocabulary)).items()
     }
-    listed = {name: _list(counts, options) for name, counts in counts_of.items()}
+    listed = {
+        name: _list(counts, options) if options.text is None else segment(counts.tokenizer, options.text)
+        for name, counts in counts_of.items()
+    }
     if options.json:
         print(
             json.dumps([_as_json(counts_of[name], ids) for name, ids in listed.items()], ensure_ascii=False)
@@ -67,6 +78,9 @@ def main(arguments: Sequence[str]) -> int:
     console = _console.output()
     for name, ids in listed.items():
         console.print(f"{name}: {counts_of[name].summary}", style="bold")
+        if options.text is not None:
+            print("\n".join(_over_ids(counts_of[name].tokenizer, ids, console.width)))
+            continue
         cells = [counts_of[name].shown(number) for number in ids]
         print("\n".join(columns(cells, console.width)) if cells else "  no such piece")
     return 0
@@ -84,7 +98,8 @@ class PieceCounts:
         self.counts: Counter[int] | None = None
         added = tokenizer.content["added_tokens"]
         marked = {token["id"] for token in added if token["special"]}
-        self.special = sorted(marked | tokenizer.special_ids | set(_masks(tokenizer)))
+        mask = mask_id(tokenizer)
+        self.special = sorted(marked | tokenizer.special_ids | ({mask} if mask is not None else set()))
 
     def count(self, path: str) -> None:
         """Count the pieces of a text file."""
@@ -112,8 +127,33 @@ class PieceCounts:
         return text if self.counts is None else f"{text} {self.counts[number]:,}x"
 
 
-def _masks(tokenizer: Tokenizer) -> list[int]:
-    return [n for n in range(tokenizer.vocab_size) if tokenizer.piece(n) in ("[MASK]", "<mask>")]
+def segment(tokenizer: Tokenizer, text: str) -> list[int]:
+    """Return the ids of a text in which special tokens may be written, also under their common names."""
+    specials = {
+        PAD: tokenizer.pad_id,
+        UNKNOWN: tokenizer.unk_id,
+        BEGIN: tokenizer.bos_id,
+        END: tokenizer.eos_id,
+    }
+    ids = {name: number for token, number in specials.items() for name in ALIASES[token]}
+    ids |= dict.fromkeys(NAMES, mask) if (mask := mask_id(tokenizer)) is not None else {}
+    ids |= {tokenizer.piece(number): number for number in ids.values()}
+    parts = re.split(f"({'|'.join(re.escape(name) for name in sorted(ids, key=len, reverse=True))})", text)
+    numbers = ([ids[part]] if part in ids else tokenizer.encode(part.strip()) for part in parts)
+    return [number for part in numbers for number in part]
+
+
+def _over_ids(tokenizer: Tokenizer, ids: Sequence[int], width: int) -> list[str]:
+    """Return lines of pieces, each with a line of their ids below."""
+    lines = [("", "")]
+    for number in ids:
+        piece = escape_unprintable(tokenizer.piece(number))
+        cells = max(cell_len(piece), len(str(number)))
+        if lines[-1][0] and cell_len(lines[-1][0]) + cells > width:
+            lines.append(("", ""))
+        padded = piece + " " * (cells - cell_len(piece) + 1), f"{number:<{cells}} "
+        lines[-1] = lines[-1][0] + padded[0], lines[-1][1] + padded[1]
+    return [line.rstrip() for pair in lines for line in pair]
 
 
 def _tokenizers(path: Path) -> dict[str, Tokenizer]:

@@ -25,13 +25,14 @@ END_OF_TEXT = "<|endoftext|>"
 """GPT-2's only special token, which stands for all four."""
 BEGIN_3, END_3 = "<|begin_of_text|>", "<|end_of_text|>"
 """Begin and end token of Llama 3, which has neither padding nor an unknown token."""
-_ALIASES = {
+ALIASES = {
     PAD: (PAD, "[PAD]", END_OF_TEXT, END_3),
     UNKNOWN: (UNKNOWN, "[UNK]", END_OF_TEXT, END_3),
     # PAD last: without a begin token, a decoder starts from padding, as Marian's does.
     BEGIN: (BEGIN, "[CLS]", "<bos>", "[BOS]", END_OF_TEXT, BEGIN_3, PAD),
     END: (END, "[SEP]", "<eos>", "[EOS]", END_OF_TEXT, END_3),
 }
+"""Names of the special tokens in the tokenizers of others, in the order of preference."""
 _WORD_MARKS = ("▁", "Ġ")
 """Prefixes that mark the start of a word (Metaspace, byte-level)."""
 
@@ -107,7 +108,7 @@ class Tokenizer:
             tokenizer_limits.check(content)
             content["padding"] = content["truncation"] = None
             for token in content["added_tokens"]:
-                token["special"] |= any(token["content"] in names for names in _ALIASES.values())
+                token["special"] |= any(token["content"] in names for names in ALIASES.values())
             if content["model"].get("dropout"):
                 content["model"]["dropout"] = None  # cannot be seeded; see ``bpe_dropout``
             library = Library.from_str(json.dumps(content))
@@ -221,11 +222,11 @@ class Tokenizer:
 
 def _special_id(vocabulary: dict[str, int], token: str, place: str) -> int:
     """Return the id of a special token under any of its names."""
-    for name in _ALIASES[token]:
+    for name in ALIASES[token]:
         if name in vocabulary:
             return vocabulary[name]
     remedy = "Add it to the tokenizer, or name no file to have one trained."
-    raise UserError(f"no token {' or '.join(_ALIASES[token])}", place=place, remedy=remedy)
+    raise UserError(f"no token {' or '.join(ALIASES[token])}", place=place, remedy=remedy)
 
 
 def _guard(call: Callable[[], T]) -> T:
