@@ -45,7 +45,8 @@ _NO_PARTS = (_SEARCH, "_in_parts", lambda self, lines, lacking: lacking)
 
 RULES: Mapping[str, Sequence[tuple[Any, str, object]]] = {
     "symbols for placeholders": [(texts.TextTranslator, "_symbols_in_use", frozenset())],
-    "placeholders found": [(protected_line, "KINDS", frozenset())],
+    "placeholders found": [(protected_line, name, frozenset()) for name in ("CARRIED", "DEFAULT")],
+    "unknown words": [(protected_line, "unknown_words", lambda text, tokenizer: ())],
     "shapes left to the model": [("run", "changed", frozenset())],
     "search for what lacks": [(_SEARCH, "_force", lambda self, lines: [None] * len(lines)), _NO_PARTS],
     "translation in parts": [_NO_PARTS],

@@ -1,4 +1,4 @@
-"""Import a GPT-2, Llama, Mistral, BERT, ViT or MarianMT from Hugging Face.
+"""Import a model from a Hugging Face folder or the hub.
 
     multihead import gpt2/ -o runs/gpt2
     multihead import openai-community/gpt2 -o runs/gpt2
@@ -8,6 +8,7 @@
     multihead import opus-mt-de-en/ -o runs/opus-de-en
     multihead translate runs/opus-de-en < letter.de
 
+GPT-2, Llama, Mistral, Mixtral, BERT, ViT and MarianMT can be imported.
 The folder must contain config.json, model.safetensors and tokenizer.json.
 MarianMT may have source.spm, target.spm and vocab.json instead. ViT has no
 tokenizer; the mean and standard deviation of its pixels come from
