@@ -11,6 +11,7 @@ from multihead.batch import Batch, Input, LabelledBatch
 from multihead.data.plan import EpochPlan, Indices, Lengths, batch_by_length, epoch_plan, evenly_spaced
 from multihead.data.store import TokenStore
 from multihead.data.stream import START, Stream, StreamPosition
+from multihead.text.bpe_dropout import BPEDropout
 from multihead.text.tokenizer import Tokenizer
 
 SPECIALS = 3
@@ -114,14 +115,33 @@ def truncate(parts: Parts, max_length: int) -> Parts:
 
 
 def collate_labelled(
-    store: TokenStore, rows: Indices, tokenizer: Tokenizer, max_length: int
+    store: TokenStore,
+    rows: Indices,
+    tokenizer: Tokenizer,
+    max_length: int,
+    *,
+    dropout: BPEDropout | None = None,
+    epoch: int = 0,
 ) -> LabelledBatch:
-    """Collate texts of a store (``data.texts``) with their classes; longer texts are truncated."""
+    """Collate texts of a store (``data.texts``) with their classes; longer texts are truncated.
+
+    Args:
+        store: the texts.
+        rows: their numbers.
+        tokenizer: their tokenizer.
+        max_length: maximum length of an input.
+        dropout: encodes them anew for each epoch; None: as they are stored.
+        epoch: the epoch.
+    """
     label_rows = [store.target(i).tolist() for i in rows.tolist()]
     texts: list[Parts] = []
     for i, (_, *border) in zip(rows.tolist(), label_rows, strict=True):
         ids = store.source(i)
-        texts.append((ids[: border[0]], ids[border[0] :]) if border else (ids, None))
+        first, second = (ids[: border[0]], ids[border[0] :]) if border else (ids, None)
+        if dropout:
+            first = dropout.reencode([first], [(epoch, i, 0)])[0]
+            second = None if second is None else dropout.reencode([second], [(epoch, i, 1)])[0]
+        texts.append((first, second))
     inputs = as_input([truncate(parts, max_length) for parts in texts], tokenizer)
     labels = torch.tensor([label for label, *_ in label_rows])
     return LabelledBatch(inputs, labels, int(inputs.lengths_B.sum()))

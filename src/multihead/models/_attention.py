@@ -90,6 +90,7 @@ def self_attention(
     dropout: float,
     length: int,
     causal: bool,
+    score: Callable[[], nn.Module] | None = None,
 ) -> Callable[[], MultiHeadAttention]:
     """Return the factory of the layers' self-attention, called once a layer, in order.
 
@@ -101,10 +102,14 @@ def self_attention(
         dropout: dropout of attention weights.
         length: the longest text.
         causal: whether a position attends only to itself and earlier ones.
+        score: makes a layer's score of full attention; None: scaled dot product.
     """
 
     def heads(score: nn.Module | None = None) -> MultiHeadAttention:
         return MultiHeadAttention(d_model, num_heads, d_k=d_k, dropout=dropout, score=score)
+
+    def full() -> MultiHeadAttention:
+        return heads(score() if score else None)
 
     reach = s.window - 1 if causal else s.window // 2
 
@@ -145,7 +150,7 @@ def self_attention(
         )
 
     factories: dict[str, Callable[[], MultiHeadAttention]] = {
-        "full": heads,
+        "full": full,
         "window": window,
         "alternating": lambda: next(turns)(),
         "longformer": longformer,

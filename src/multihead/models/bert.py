@@ -32,7 +32,9 @@ from multihead.nn.feed_forward import ACTIVATIONS
 from multihead.nn.initialisation import initialise
 from multihead.nn.losses import LossTerm, smoothed_cross_entropy
 from multihead.nn.modules import Dropout, set_epsilon
+from multihead.nn.parts.relative_scores import RelativePositions
 from multihead.nn.parts.reversible import ReversibleStack
+from multihead.nn.positions import NoPositions
 
 TASK = "masked"
 SEGMENTS = 2
@@ -59,6 +61,9 @@ class Settings(EncoderAttentionSettings):
     """Dropout of attention weights."""
     activation: Literal["gelu", "gelu_tanh", "relu"] = "gelu"
     """Activation of the feed-forward networks."""
+    positions: Literal["learned", "relative"] = "learned"
+    """Positions: learned and added to the embeddings as published, or relative position vectors (Shaw et al.
+    2018), which learn from little text what neighbours mean for a token."""
     norm_epsilon: PositiveFloat = 1e-5
     """Epsilon added to the variance in layer norms (the authors' code: 1e-12)."""
 
@@ -66,6 +71,8 @@ class Settings(EncoderAttentionSettings):
     def _consistent(self) -> "Settings":
         if self.d_model % self.num_heads:
             raise ValueError(f"d_model {self.d_model} is not a multiple of num_heads {self.num_heads}")
+        if self.positions == "relative" and self.attention != "full":
+            raise ValueError(f'positions = "relative" needs attention = "full", not "{self.attention}"')
         return self
 
 
@@ -75,6 +82,10 @@ class BERTEncoder(nn.Module):
     def __init__(self, s: Settings) -> None:
         super().__init__()
         reversible = is_reversible(s)
+
+        def relative() -> RelativePositions:
+            return RelativePositions(s.d_model // s.num_heads, dropout=s.attention_dropout)
+
         self.stack = (ReversibleStack if reversible else TransformerEncoder)(
             s.num_layers,
             s.d_model,
@@ -85,6 +96,7 @@ class BERTEncoder(nn.Module):
                 dropout=s.attention_dropout,
                 length=s.max_positions,
                 causal=False,
+                score=relative if s.positions == "relative" else None,
             ),
             feed_forward=feed_forward(s, s.d_model, s.d_ff or 4 * s.d_model, s.activation),
             residual=PreNorm if reversible else PostNorm,
@@ -93,7 +105,9 @@ class BERTEncoder(nn.Module):
         # A factor of 1: the matrix is initialised small, and is the output layer's too.
         self.embedding = TokenEmbedding(s.vocab_size, s.d_model, size=s.d_model**-0.5)
         self.segments = TokenEmbedding(SEGMENTS, s.d_model, size=s.d_model**-0.5)
-        self.positions = LearnedPositions(s.max_positions, s.d_model)
+        self.positions = (
+            LearnedPositions(s.max_positions, s.d_model) if s.positions == "learned" else NoPositions()
+        )
         self.norm = nn.LayerNorm(s.d_model)
         self.dropout = Dropout(s.dropout)
         self.pool = nn.Linear(s.d_model, s.d_model)
@@ -102,9 +116,9 @@ class BERTEncoder(nn.Module):
         initialise(self, "normal")
         set_epsilon(self, s.norm_epsilon)
 
-    def forward(self, read: Input) -> Tensor:
-        """The contextual embedding of each token, (B, N, d_model)."""
-        x_BNd = self.positions(self.embedding(read.ids_BN) + self.segments(read.segments_BN))
+    def forward(self, read: Input, features_BNd: Tensor | float = 0.0) -> Tensor:
+        """The contextual embedding of each token, (B, N, d_model); ``features_BNd`` are added to its input."""
+        x_BNd = self.positions(self.embedding(read.ids_BN) + self.segments(read.segments_BN) + features_BNd)
         x_BNd = self.dropout(self.norm(x_BNd))
         hidden_BNd: Tensor = self.stack(x_BNd, masks.padding(read.lengths_B, read.ids_BN.shape[1]))
         return hidden_BNd

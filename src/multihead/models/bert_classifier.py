@@ -1,7 +1,8 @@
 """BERT with a linear classifier over [CLS], for fine-tuning (Devlin et al. 2019, sec. 4.1)."""
 
+import torch
 from pydantic import PositiveInt
-from torch import Tensor
+from torch import Tensor, nn
 
 from multihead.batch import Input, LabelledBatch
 from multihead.models import bert
@@ -18,6 +19,9 @@ class Settings(bert.Settings):
     """Number of classes; set by the data."""
     class_names: tuple[str, ...] = ()
     """Names of the classes; set by the data."""
+    exact_match: bool = False
+    """Of pairs of texts: add an embedding to each token that the other text has too (exact match, Chen et al.
+    2017, sec. 3.2)."""
 
 
 class BERTClassifier(bert.FineTunedBERT):
@@ -25,10 +29,13 @@ class BERTClassifier(bert.FineTunedBERT):
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings, settings.classes, pooled=True)
+        self.matched = nn.Parameter(torch.zeros(settings.d_model)) if settings.exact_match else None
 
     def forward(self, read: Input) -> Tensor:
         """Logits of the classes, (B, K)."""
-        logits_BK: Tensor = self.output(self.dropout(self.encoder.pooled_output(self.encoder(read))))
+        features_BNd = 0.0 if self.matched is None else exact_matches(read)[..., None] * self.matched
+        hidden_BNd = self.encoder(read, features_BNd)
+        logits_BK: Tensor = self.output(self.dropout(self.encoder.pooled_output(hidden_BNd)))
         return logits_BK
 
     def loss(self, batch: LabelledBatch, step: int) -> Loss:
@@ -47,6 +54,13 @@ class BERTClassifier(bert.FineTunedBERT):
             elif name.startswith("encoder.") and not name.startswith("encoder.pool."):
                 depths[name] = count + 1
         return depths
+
+
+def exact_matches(read: Input) -> Tensor:
+    """True for each token that both texts of a pair have, (B, N)."""
+    ids_BN, segments_BN = read.ids_BN, read.segments_BN
+    equal_BNN = ids_BN[:, :, None] == ids_BN[:, None, :]
+    return (equal_BNN & (segments_BN[:, :, None] != segments_BN[:, None, :])).any(-1)
 
 
 Model = BERTClassifier

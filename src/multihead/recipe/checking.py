@@ -57,7 +57,8 @@ def refuse_contradictions(recipe: Recipe[Settings]) -> None:
             remedy='Set model.tied to "decoder" (or "none"), or tokenizer.joint to true.',
         )
     tokenizer = recipe.tokenizer
-    kinds, trained = getattr(tokenizer, "kinds", ("bpe",)), not getattr(tokenizer, "file", "")
+    kinds = getattr(tokenizer, "kinds", (getattr(tokenizer, "kind", "bpe"),))
+    trained = not getattr(tokenizer, "file", "")
     if getattr(tokenizer, "dropout", 0) and "bpe" not in kinds and trained:
         raise UserError(
             f'tokenizer.dropout leaves out merges of BPE, and tokenizer.kind is "{tokenizer.kind}"',

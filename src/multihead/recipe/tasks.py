@@ -37,6 +37,8 @@ class Task:
         settings: the settings class of each section of its recipes except ``model``, or their place.
         setup: ``setup(recipe, device, *, progress, init_run)`` prepares data and validation, see
             ``multihead.tasks.base.TaskSetup``.
+        suggest: ``suggest(recipe, init_run)`` returns settings for a corpus in the place of those that the
+            recipe leaves open, see ``multihead.tasks.suggest_for_texts``; None: they have fixed defaults.
         load: ``load(*run_folders, device=..., **options)`` returns what ``multihead.load`` does.
         inspect: ``inspect(run, request)`` returns an ``Inspection``; None: nothing to inspect.
         evaluate: ``evaluate(folder, files, device)`` returns scores by test set.
@@ -50,6 +52,7 @@ class Task:
     work: str
     settings: "str | Mapping[str, type[Settings]]"
     setup: Part
+    suggest: Part | None = None
     load: Part | None = None
     inspect: Part | None = None
     evaluate: Part | None = None

@@ -9,11 +9,14 @@ from typing import Any, TypeVar
 from multihead.data.hashes import file_sha256
 from multihead.data.held_out_texts import held_out_texts
 from multihead.errors import UserError
+from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.system import randomness
 from multihead.system.progress import OnProgress
 from multihead.tasks.masked.mask_tokens import learn, with_mask
 from multihead.tasks.masked.settings import TokenizerSettings
+from multihead.text.bpe_dropout import BPEDropout
 from multihead.text.tokenizer import Tokenizer
 
 T = TypeVar("T")
@@ -56,6 +59,16 @@ def prepare_tokenizer(
         progress("training the tokenizer", 0, None)
         tokenizer = learn(islice(texts, settings.sample_size), settings, lowercase=lowercase)
     return tokenizer
+
+
+def bpe_dropout(recipe: Recipe[Settings], tokenizer: Tokenizer) -> BPEDropout | None:
+    """Return the BPE-dropout of training texts; None: they are always encoded alike.
+
+    Raises:
+        UserError: the tokenizer is not BPE.
+    """
+    rate, seed = recipe.tokenizer.dropout, randomness.derive(recipe.training.seed, "texts")
+    return BPEDropout(tokenizer, rate, seed) if rate else None
 
 
 def training_and_validation(

@@ -27,6 +27,7 @@ from multihead.workflows.suggested_recipe import (
     refuse_standard_input,
     suggest_recipe,
 )
+from multihead.workflows.suggested_texts import fill_recipe
 
 DURATION_KEYS = ("training.steps", "training.warmup_steps", "validation.every")
 """Settings that depend on the number of updates, which depends on the size of the corpus.
@@ -114,7 +115,8 @@ def _select(
         base = recipes.load(name, given)
         _refuse_pairs(named, base.task)
         if base.task != model_kinds.DEFAULT_TASK:
-            return base
+            init_run = Run.open(init) if init else None
+            return fill_recipe(name, base, given, run=run, init_run=init_run)
         return recipes.load(name, {**_own_files(base, named), **given})
     corrected = init is not None and "data.corrections" in given
     if "source" not in named and "data.source" not in given and not corrected:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from multihead.batch import Batch, Input, LabelledBatch, TaggedBatch
 from multihead.data.batches import FREE, collate
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
@@ -27,21 +28,50 @@ def tokens_per_second(recipe: Recipe[Settings], length: int) -> float:
     Raises:
         UserError: the model does not fit into memory.
     """
-    settings, vocabulary = recipe.training, recipe.tokenizer.vocab_size
+    vocabulary = recipe.tokenizer.vocab_size
     # Longer pairs are dropped from the corpus, and a model may have no positions for them.
     length = min(length, recipe.data.max_length, getattr(recipe.model, "max_positions", TOKENS) - 1)
-    hardware.keep_memory()
-    hardware.use_threads(settings.threads)
-    device = hardware.pick_device(settings.device)
     sizes = dict.fromkeys(("source_vocab", "target_vocab"), vocabulary)
     recipe = replace(recipe, model=recipe.model.model_copy(update=sizes))
-    model = new_model(recipe, device).train()
-    updater = make_updater(model, make_optimizer(model, settings), settings, device)
     drawn = np.random.default_rng(1).integers(
         FIRST, max(vocabulary, FIRST + 1), (TOKENS // length + 1, length)
     )
     rows = [row.tolist() for row in drawn]
-    batch = collate(rows, rows, pad_id=PAD, bos_id=BEGIN, eos_id=END, shapes=FREE)
+    return update_speed(
+        recipe, collate(rows, rows, pad_id=PAD, bos_id=BEGIN, eos_id=END, shapes=FREE)
+    )
+
+
+def text_speed(recipe: Recipe[Settings], length: int) -> float:
+    """Return the tokens a second of updates of a classifier or tagger on made-up texts of so many tokens.
+
+    Raises:
+        UserError: the model does not fit into memory.
+    """
+    vocabulary = recipe.tokenizer.vocab_size
+    recipe = replace(recipe, model=recipe.model.model_copy(update={"vocab_size": vocabulary}))
+    length = min(length, recipe.data.max_length)
+    rows = TOKENS // length + 1
+    ids_BN = torch.arange(rows * length).view(rows, length) % vocabulary
+    texts = Input(ids_BN, torch.zeros_like(ids_BN), torch.full((rows,), length))
+    tokens = rows * length
+    if recipe.task == "tagging":
+        return update_speed(recipe, TaggedBatch(texts, torch.zeros_like(ids_BN), tokens, tokens))
+    return update_speed(recipe, LabelledBatch(texts, torch.zeros_like(texts.lengths_B), tokens))
+
+
+def update_speed(recipe: Recipe[Settings], batch: Batch) -> float:
+    """Return the tokens a second of updates of a recipe's model on a batch.
+
+    Raises:
+        UserError: the model does not fit into memory.
+    """
+    settings = recipe.training
+    hardware.keep_memory()
+    hardware.use_threads(settings.threads)
+    device = hardware.pick_device(settings.device)
+    model = new_model(recipe, device).train()
+    updater = make_updater(model, make_optimizer(model, settings), settings, device)
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         for number in range(WARM + TIMED):
             if number == WARM:

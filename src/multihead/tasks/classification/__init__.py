@@ -7,6 +7,7 @@ TASK = Task(
     work="text classification",
     settings="multihead.tasks.classification.settings:SECTIONS",
     setup="multihead.tasks.classification.data:setup",
+    suggest="multihead.tasks.classification.suggest:suggest",
     load="multihead.tasks.classification.loaded:LoadedTextClassifier.load",
     evaluate="multihead.tasks.classification.evaluation:evaluate",
     inspect="multihead.tasks.classification.loaded:inspect",

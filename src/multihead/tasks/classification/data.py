@@ -12,7 +12,7 @@ from multihead.tasks.base import TaskSetup
 from multihead.tasks.classification.validation import Validator
 from multihead.tasks.masked.data import check_length, named_files, sizes, summary
 from multihead.tasks.masked.texts import prepare_texts
-from multihead.tasks.text_examples import pretrained_tokenizer
+from multihead.tasks.text_examples import bpe_dropout, pretrained_tokenizer
 
 
 def setup(
@@ -37,6 +37,7 @@ def setup(
     check_length(recipe)
     max_length = recipe.data.max_length
     used = lengths(texts.train, max_length)
+    dropout = bpe_dropout(recipe, texts.tokenizer)
 
     return TaskSetup(
         recipe=recipe,
@@ -49,7 +50,9 @@ def setup(
         tokens_per_epoch=int(used.sum()) + (3 if recipe.data.pairs else 2) * len(used),
         stream=lambda position: TextsStream(
             used,
-            lambda rows, epoch: collate_labelled(texts.train, rows, texts.tokenizer, max_length),
+            lambda rows, epoch: collate_labelled(
+                texts.train, rows, texts.tokenizer, max_length, dropout=dropout, epoch=epoch
+            ),
             batch_tokens=training.batch_tokens,
             seed=training.seed,
             position=position,

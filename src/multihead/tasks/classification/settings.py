@@ -8,7 +8,7 @@ from pydantic import Field, PositiveInt, field_validator
 from multihead.recipe.settings.base import Settings, distinct
 from multihead.recipe.settings.training import TrainingSettings as Base
 from multihead.recipe.settings.training import ValidationSchedule
-from multihead.tasks.masked.settings import TokenizerSettings
+from multihead.tasks.masked.settings import LabelledTokenizerSettings
 
 
 class DataSettings(Settings):
@@ -83,7 +83,7 @@ class ValidationSettings(ValidationSchedule):
 
 SECTIONS: Mapping[str, type[Settings]] = {
     "data": DataSettings,
-    "tokenizer": TokenizerSettings,
+    "tokenizer": LabelledTokenizerSettings,
     "training": TrainingSettings,
     "validation": ValidationSettings,
 }

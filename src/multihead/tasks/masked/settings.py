@@ -57,6 +57,14 @@ class TokenizerSettings(Settings):
     """A tokenizer.json to use instead of training one; [MASK] is added if it is missing."""
 
 
+class LabelledTokenizerSettings(TokenizerSettings):
+    """Tokenizer and vocabulary."""
+
+    dropout: float = Field(0.0, ge=0, lt=1)
+    """BPE-dropout: probability of skipping a merge in training (kind = "bpe"; Provilkov et al. 2020); 0:
+    none."""
+
+
 class ValidationSettings(ValidationSchedule):
     """Validation, model selection and early stopping."""
 

@@ -121,7 +121,7 @@ def encode_parts(
         yield (first, second) if first and second else ([], [])
 
 
-def _training(data: DataSettings) -> Iterator[Example]:
+def training_examples(data: DataSettings) -> Iterator[Example]:
     """Yield the examples of the training files, or the generated ones."""
     if isinstance(data, classification.DataSettings) and data.generate:
         return same_words.training_pairs(data)
@@ -153,7 +153,7 @@ def _cache_inputs(
         "reading": reading,
         "tokenizer": init_tokenizer.fingerprint
         if init_tokenizer
-        else settings.model_dump(mode="json", exclude={"file"}),
+        else settings.model_dump(mode="json", exclude={"file", "dropout"}),
     }
 
 
@@ -166,17 +166,17 @@ def _build(
 ) -> dict[str, Any]:
     """Write the stores and the tokenizer into a folder; return the JSON summary."""
     held_out = (
-        held_out_texts(map(_join, _training(data)), data.valid_fraction, data.seed)
+        held_out_texts(map(_join, training_examples(data)), data.valid_fraction, data.seed)
         if not data.valid_files
         else lambda _: False
     )
     progress("reading", 0, None)
     pairs = isinstance(data, classification.DataSettings) and data.pairs
-    labelled = _training(data) if isinstance(data, classification.DataSettings) else ()
+    labelled = training_examples(data) if isinstance(data, classification.DataSettings) else ()
     labels = tuple(sorted({example.label for example in labelled} - {""}))
     if tokenizer is None:
         progress("training the tokenizer", 0, None)
-        training = (e for e in _training(data) if not held_out(_join(e)))
+        training = (e for e in training_examples(data) if not held_out(_join(e)))
         texts = (text for e in training for text in (e.text, e.second) if text.strip())
         tokenizer = learn(islice(texts, settings.sample_size), settings, lowercase=data.lowercase)
     tokenizer.save(folder / TOKENIZER)
@@ -206,13 +206,13 @@ def _build(
                 yield [*first, *second], [numbers[example.label], *border] if example.label else []
             progress("encoding", counts["read"], None)
 
-    training = (e for e in _training(data) if not held_out(_join(e)))
+    training = (e for e in training_examples(data) if not held_out(_join(e)))
     values = LONGEST if pairs else len(labels)
     sizes = {"train": _store(folder / "train", encode(training, sample=False), tokenizer, values)}
     valid = (
         examples(data, data.valid_files)
         if data.valid_files
-        else (e for e in _training(data) if held_out(_join(e)))
+        else (e for e in training_examples(data) if held_out(_join(e)))
     )
     sizes["valid"] = _store(folder / "valid", encode(valid, sample=True), tokenizer, values)
     for side, size in sizes.items():

@@ -7,6 +7,7 @@ TASK = Task(
     work="tagging",
     settings="multihead.tasks.tagging.settings:SECTIONS",
     setup="multihead.tasks.tagging.data:setup",
+    suggest="multihead.tasks.tagging.suggest:suggest",
     load="multihead.tasks.tagging.loaded:LoadedTagger.load",
     evaluate="multihead.tasks.tagging.evaluation:evaluate",
     inspect="multihead.tasks.tagging.loaded:inspect",

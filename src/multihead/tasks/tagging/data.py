@@ -14,7 +14,7 @@ from multihead.tasks.base import TaskSetup
 from multihead.tasks.masked.data import check_length
 from multihead.tasks.tagging.tagged import PreparedTags, prepare_tags
 from multihead.tasks.tagging.validation import Validator
-from multihead.tasks.text_examples import pretrained_tokenizer
+from multihead.tasks.text_examples import bpe_dropout, pretrained_tokenizer
 
 
 def setup(
@@ -37,6 +37,7 @@ def setup(
     )
     check_length(recipe)
     lengths = prepared.train.lengths(data.max_length)
+    dropout = bpe_dropout(recipe, prepared.tokenizer)
     names = ", ".join(prepared.names)
     return TaskSetup(
         recipe=recipe,
@@ -54,7 +55,9 @@ def setup(
         tokens_per_epoch=int(lengths.sum()) + 2 * len(lengths),
         stream=lambda position: TextsStream(
             lengths,
-            lambda rows, epoch: prepared.train.batch(rows, prepared.tokenizer, data.max_length),
+            lambda rows, epoch: prepared.train.batch(
+                rows, prepared.tokenizer, data.max_length, dropout=dropout, epoch=epoch
+            ),
             batch_tokens=training.batch_tokens,
             seed=training.seed,
             position=position,

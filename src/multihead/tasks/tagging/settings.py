@@ -7,7 +7,7 @@ from pydantic import Field, PositiveInt
 
 from multihead.recipe.settings.base import Settings
 from multihead.recipe.settings.training import TrainingSettings, ValidationSchedule
-from multihead.tasks.masked.settings import TokenizerSettings
+from multihead.tasks.masked.settings import LabelledTokenizerSettings
 
 
 class DataSettings(Settings):
@@ -62,7 +62,7 @@ class ValidationSettings(ValidationSchedule):
 
 SECTIONS: Mapping[str, type[Settings]] = {
     "data": DataSettings,
-    "tokenizer": TokenizerSettings,
+    "tokenizer": LabelledTokenizerSettings,
     "training": TrainingSettings,
     "validation": ValidationSettings,
 }

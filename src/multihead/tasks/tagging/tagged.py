@@ -20,6 +20,7 @@ from multihead.tasks.masked.settings import TokenizerSettings
 from multihead.tasks.tagging.conll import TaggedSentence, read_conll
 from multihead.tasks.tagging.settings import DataSettings
 from multihead.tasks.text_examples import fingerprint, prepare_tokenizer, training_and_validation
+from multihead.text.bpe_dropout import BPEDropout
 from multihead.text.tokenizer import Tokenizer
 
 VERSION = 2
@@ -52,9 +53,22 @@ class TaggedTexts:
         lengths = np.array([len(sentence.ids) for sentence in self.encoded], dtype=np.int32)
         return np.minimum(lengths, np.int32(max_length - 2))
 
-    def batch(self, rows: Indices, tokenizer: Tokenizer, max_length: int) -> TaggedBatch:
-        """Collate sentences; longer ones are truncated."""
+    def batch(
+        self,
+        rows: Indices,
+        tokenizer: Tokenizer,
+        max_length: int,
+        *,
+        dropout: BPEDropout | None = None,
+        epoch: int = 0,
+    ) -> TaggedBatch:
+        """Collate sentences, encoded anew for an epoch with BPE-dropout; longer ones are truncated."""
         sentences = [self.encoded[row] for row in rows.tolist()]
+        if dropout:
+            sentences = [
+                reencode_words(sentence, dropout, epoch, row)
+                for sentence, row in zip(sentences, rows.tolist(), strict=True)
+            ]
         return tagged_batch(sentences, [self.tags[row] for row in rows.tolist()], tokenizer, max_length)
 
 
@@ -109,6 +123,14 @@ def encode_words(sentences: Iterable[Sequence[str]], tokenizer: Tokenizer) -> It
             )
 
 
+def reencode_words(sentence: EncodedSentence, dropout: BPEDropout, *key: int) -> EncodedSentence:
+    """Return a sentence with another segmentation of its words, a function of the key."""
+    words = np.split(sentence.ids, sentence.starts[1:])
+    pieces = dropout.reencode(words, [(*key, number) for number in range(len(words))])
+    starts = np.cumsum([0, *map(len, pieces)])[:-1]
+    return EncodedSentence(np.concatenate(pieces).astype(np.int64), starts.astype(np.int64))
+
+
 def generate(data: DataSettings, count: int, seed: int) -> Iterator[TaggedSentence]:
     """Yield sequences of digits with the digits in reverse, or in ascending order, as tags."""
     uniform = Uniform(seed)
@@ -123,6 +145,13 @@ def sentences_of(data: DataSettings, names: Sequence[str]) -> Iterator[TaggedSen
     """Yield the sentences of files that the settings name."""
     for name in names:
         yield from read_conll(Path(data.dir) / name, data.word_column, data.tag_column, data.encoding)
+
+
+def training_sentences(data: DataSettings) -> Iterator[TaggedSentence]:
+    """Yield the sentences of the training files, or the generated ones."""
+    if data.generate:
+        return generate(data, data.generated, randomness.derive(data.seed, "training"))
+    return sentences_of(data, data.files)
 
 
 def generated_test_sentences(data: DataSettings) -> Iterator[TaggedSentence]:

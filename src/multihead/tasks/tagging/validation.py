@@ -62,7 +62,8 @@ class Validator:
 
 def sample(words: tuple[str, ...], true: list[str], predicted: list[str]) -> str:
     """Return the words of a sentence with their true and predicted tags below them, in columns."""
-    rows = [list(row[:WORDS]) for row in (words, true, predicted)]
+    shown = min(WORDS, len(true))  # of a truncated sentence
+    rows = [list(row[:shown]) for row in (words, true, predicted)]
     widths = np.array([[len(cell) for cell in row] for row in rows]).max(axis=0)
     labels = ("words", "tags", "output")
     return "\n".join(

@@ -191,7 +191,7 @@ def profile(pairs: Iterable[tuple[str, str]], *, lowercase: bool = False) -> Cor
             side.add(normal.normalize_str(line))
     source, target = (list(side.types)[:MOST_PARTS] for side in sides)
     groups = (source, target, [*source, *target])
-    alphabets, parts = _triple(len(alphabet(g)) for g in groups), _triple(map(_parts, groups))
+    alphabets, parts = _triple(len(alphabet(g)) for g in groups), _triple(map(number_of_parts, groups))
     similarity = sum(similarities) / max(1, len(similarities))
     return CorpusProfile(*sides, alphabets, parts, ratios, similarity)
 
@@ -201,7 +201,7 @@ def _triple(numbers: Iterable[int]) -> tuple[int, int, int]:
     return one, two, three
 
 
-def _parts(words: Iterable[str]) -> int:
+def number_of_parts(words: Iterable[str]) -> int:
     parts = count(dict.fromkeys(words), script_pre_tokenizer(split_digits=False))
     return sum(1 < len(part) <= MAX_PIECE_CHARS for part in parts)
 

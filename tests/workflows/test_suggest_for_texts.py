@@ -1,0 +1,149 @@
+"""Settings of classifiers and taggers by the corpus, where a recipe leaves them open."""
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from watching import Silent
+
+from multihead import recipe as recipes
+from multihead.errors import UserError
+from multihead.recipe import Recipe
+from multihead.recipe.settings import Settings
+from multihead.workflows import suggested_texts
+from multihead.workflows.resolve_recipe import resolve_recipe
+from multihead.workflows.train import train
+
+WORDS = ["good", "bad", "film", "actor", "music", "story", "never", "again", "wonderful", "boring"]
+SHORT = {"training.steps": 4, "validation.every": 2, "training.threads": 1}
+
+
+def recipe(name: str, given: Mapping[str, object], **more: Any) -> Recipe[Settings]:
+    return resolve_recipe(name, {}, given, **{"run": None, "init": None, **more})
+
+
+def write_texts(path: Path, count: int, labels: list[str], words: int = 7) -> dict[str, object]:
+    chance = random.Random(3)
+    rows = [
+        f"{' '.join(chance.choices(WORDS, k=words))} {number}\t{labels[number % len(labels)]}"
+        for number in range(count)
+    ]
+    path.write_text("\n".join(["text\tlabel", *rows]) + "\n", encoding="utf-8")
+    return {"data.files": str(path), "data.cache": str(path.parent / "cache")}
+
+
+def write_tags(path: Path, count: int, words: int = 5, tags: tuple[str, ...] = ("A", "B")) -> dict[str, object]:
+    chance = random.Random(5)
+    sentences = [
+        "".join(f"{chance.choice(WORDS)}{number}\t{tags[number % len(tags)]}\n" for _ in range(words))
+        for number in range(count)
+    ]
+    path.write_text("\n".join(sentences), encoding="utf-8")
+    return {"data.files": str(path)}
+
+
+def test_more_texts_make_a_larger_model_with_less_dropout(tmp_path: Path) -> None:
+    few, many = (
+        recipe("small-bert-classes", write_texts(tmp_path / f"{count}.tsv", count, ["x", "y"], words=30))
+        for count in (101, 23_003)
+    )
+    assert few.model.d_model <= many.model.d_model  # type: ignore[attr-defined]
+    assert few.model.dropout > many.model.dropout  # type: ignore[attr-defined]
+    assert few.training.batch_tokens < many.training.batch_tokens
+    assert few.training.schedule == "wsd"
+    assert few.validation.patience > 0
+    assert few.reasons["model.d_model"].startswith("101 texts")
+
+
+def test_what_the_user_types_stays_and_decides_what_depends_on_it(tmp_path: Path) -> None:
+    given = write_texts(tmp_path / "a.tsv", 53, ["x", "y"])
+    typed = {"tokenizer.kind": "wordpiece", "model.d_model": 60, "training.steps": 37, "data.max_length": 41}
+    made = recipe("small-bert-classes", {**given, **typed})
+    assert {key: made.values()[key] for key in typed} == typed
+    assert made.tokenizer.dropout == 0
+    assert made.model.max_positions == 48  # type: ignore[attr-defined]
+    assert made.training.warmup_steps <= 3
+    assert made.validation.every <= 37
+    assert "model.d_model" not in made.reasons
+
+
+def test_a_recipe_that_names_its_updates_is_left_as_it_is(tmp_path: Path) -> None:
+    given = write_texts(tmp_path / "a.tsv", 53, ["x", "y"])
+    made = recipe("nsmc-classify", given)
+    assert made.training == recipes.load("nsmc-classify").training
+    assert not made.reasons
+
+
+def test_pairs_are_matched_exactly_and_single_texts_are_not(tmp_path: Path) -> None:
+    rows = [f"good film {number}\tbad film {number}\t{number % 2}" for number in range(50)]
+    path = tmp_path / "pairs.tsv"
+    path.write_text("\n".join(["text\tsecond\tlabel", *rows]) + "\n", encoding="utf-8")
+    pairs = recipe("small-bert-pairs", {"data.files": str(path)})
+    assert pairs.model.exact_match  # type: ignore[attr-defined]
+    single = recipe("small-bert-classes", {"data.files": str(path)})
+    assert not single.model.exact_match  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("words", [1, 5])
+@pytest.mark.parametrize("count", [10, 31])
+def test_a_tagger_trains_on_few_and_short_sentences(tmp_path: Path, count: int, words: int) -> None:
+    made = recipe("small-bert-tags", {**write_tags(tmp_path / "a.conll", count, words), **SHORT})
+    assert made.data.max_length >= 16
+    assert made.model.positions == "relative"  # type: ignore[attr-defined]
+    assert train(made, tmp_path / "run", Silent()).status == "finished"
+
+
+@pytest.mark.parametrize("labels", [["x", "y"], [*"abcdefghij"]], ids=["two classes", "a class a text"])
+@pytest.mark.parametrize("words", [0, 7], ids=["texts of one token", "texts of eight"])
+def test_a_classifier_trains_on_ten_texts(tmp_path: Path, labels: list[str], words: int) -> None:
+    made = recipe("small-bert-classes", {**write_texts(tmp_path / "a.tsv", 10, labels, words), **SHORT})
+    assert train(made, tmp_path / "run", Silent()).status == "finished"
+
+
+@pytest.mark.parametrize("name", ["small-bert-classes", "small-bert-tags"])
+def test_files_without_text_and_no_files_are_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "empty.tsv"
+    path.write_text("text\tlabel\n \tx\n" if name.endswith("classes") else "\n\n", encoding="utf-8")
+    with pytest.raises(UserError, match="no text|no sentence"):
+        recipe(name, {"data.files": str(path)})
+    with pytest.raises(UserError, match="no files are named"):
+        train(recipe(name, {}), tmp_path / "run", Silent())
+
+
+def test_a_run_that_exists_keeps_its_settings_whatever_its_files_have_become(tmp_path: Path) -> None:
+    given = {**write_tags(tmp_path / "a.conll", 31), **SHORT}
+    first = recipe("small-bert-tags", given)
+    train(first, tmp_path / "run", Silent())
+    write_tags(tmp_path / "a.conll", 3_001, words=29)
+    again = recipe("small-bert-tags", given, run=tmp_path / "run")
+    assert (again.data, again.tokenizer, again.validation) == (first.data, first.tokenizer, first.validation)
+    write_tags(tmp_path / "a.conll", 31)
+    assert train(again, tmp_path / "run", Silent()).progress.step == 4
+
+
+def test_fine_tuning_takes_the_sizes_and_the_vocabulary_of_the_trained_model(tmp_path: Path) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_text("\n".join(f"{word} film {number}" for number in range(40) for word in WORDS), "utf-8")
+    sizes = {"model.d_model": 24, "model.num_heads": 3, "model.num_layers": 1, "model.max_positions": 32}
+    pretraining = {"data.files": str(texts), "data.max_length": 32, "tokenizer.vocab_size": 150, **sizes}
+    cache = {"data.cache": str(tmp_path / "cache"), **SHORT}
+    train(recipe("small-bert", {**pretraining, **cache}), tmp_path / "texts", Silent())
+    given = {**write_texts(tmp_path / "a.tsv", 53, ["x", "y"]), **SHORT}
+    made = recipe("small-bert-classes", given, init=tmp_path / "texts")
+    assert {key: made.values()[key] for key in sizes} == sizes
+    assert made.tokenizer.dropout == 0  # WordPiece has no merges to leave out
+    outcome = train(made, tmp_path / "run", Silent(), init=tmp_path / "texts")
+    assert outcome.status == "finished"
+
+
+def test_little_time_means_fewer_validations_and_no_dropout_of_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(suggested_texts, "text_speed", lambda recipe, length: 1000.0)
+    given = write_texts(tmp_path / "a.tsv", 5_003, ["x", "y"], words=23)
+    long, short = (recipe("small-bert-classes", {**given, "training.minutes": n}) for n in (600, 2))
+    assert (long.tokenizer.dropout, short.tokenizer.dropout) == (0.1, 0.0)
+    assert short.training.warmup_steps < long.training.warmup_steps
+    assert "the time is enough for about" in short.reasons["training.batch_tokens"]
