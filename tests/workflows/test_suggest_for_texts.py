@@ -34,7 +34,9 @@ def write_texts(path: Path, count: int, labels: list[str], words: int = 7) -> di
     return {"data.files": str(path), "data.cache": str(path.parent / "cache")}
 
 
-def write_tags(path: Path, count: int, words: int = 5, tags: tuple[str, ...] = ("A", "B")) -> dict[str, object]:
+def write_tags(
+    path: Path, count: int, words: int = 5, tags: tuple[str, ...] = ("A", "B")
+) -> dict[str, object]:
     chance = random.Random(5)
     sentences = [
         "".join(f"{chance.choice(WORDS)}{number}\t{tags[number % len(tags)]}\n" for _ in range(words))
@@ -106,7 +108,7 @@ def test_a_classifier_trains_on_ten_texts(tmp_path: Path, labels: list[str], wor
 def test_files_without_text_and_no_files_are_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / "empty.tsv"
     path.write_text("text\tlabel\n \tx\n" if name.endswith("classes") else "\n\n", encoding="utf-8")
-    with pytest.raises(UserError, match="no text|no sentence"):
+    with pytest.raises(UserError, match=r"no text|no sentence"):
         recipe(name, {"data.files": str(path)})
     with pytest.raises(UserError, match="no files are named"):
         train(recipe(name, {}), tmp_path / "run", Silent())

@@ -117,7 +117,7 @@ class BERTEncoder(nn.Module):
         set_epsilon(self, s.norm_epsilon)
 
     def forward(self, read: Input, features_BNd: Tensor | float = 0.0) -> Tensor:
-        """The contextual embedding of each token, (B, N, d_model); ``features_BNd`` are added to its input."""
+        """The contextual embedding of each token, (B, N, d_model); features are added to its input."""
         x_BNd = self.positions(self.embedding(read.ids_BN) + self.segments(read.segments_BN) + features_BNd)
         x_BNd = self.dropout(self.norm(x_BNd))
         hidden_BNd: Tensor = self.stack(x_BNd, masks.padding(read.lengths_B, read.ids_BN.shape[1]))

@@ -65,7 +65,9 @@ def _with_decisions(
 ) -> Recipe[Settings]:
     """Return the recipe with the decisions on what it leaves open, as far as its model has the settings."""
     decided = {
-        key: decision for key, decision in decisions.items() if key in base.values() and key not in _named(base)
+        key: decision
+        for key, decision in decisions.items()
+        if key in base.values() and key not in _named(base)
     }
     values = {key: decision.value for key, decision in decided.items()}
     reasons = {key: decision.reason for key, decision in decided.items() if decision.reason}

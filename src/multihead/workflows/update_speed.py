@@ -37,9 +37,7 @@ def tokens_per_second(recipe: Recipe[Settings], length: int) -> float:
         FIRST, max(vocabulary, FIRST + 1), (TOKENS // length + 1, length)
     )
     rows = [row.tolist() for row in drawn]
-    return update_speed(
-        recipe, collate(rows, rows, pad_id=PAD, bos_id=BEGIN, eos_id=END, shapes=FREE)
-    )
+    return update_speed(recipe, collate(rows, rows, pad_id=PAD, bos_id=BEGIN, eos_id=END, shapes=FREE))
 
 
 def text_speed(recipe: Recipe[Settings], length: int) -> float:

@@ -202,6 +202,7 @@ def _triple(numbers: Iterable[int]) -> tuple[int, int, int]:
 
 
 def number_of_parts(words: Iterable[str]) -> int:
+    """Count the words, or parts of words, of two characters and more, that one piece could stand for."""
     parts = count(dict.fromkeys(words), script_pre_tokenizer(split_digits=False))
     return sum(1 < len(part) <= MAX_PIECE_CHARS for part in parts)
 
