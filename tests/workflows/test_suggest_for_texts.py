@@ -140,12 +140,15 @@ def test_fine_tuning_takes_the_sizes_and_the_vocabulary_of_the_trained_model(tmp
     assert outcome.status == "finished"
 
 
-def test_little_time_means_fewer_validations_and_no_dropout_of_pieces(
+def test_little_time_means_small_batches_and_a_short_warm_up_but_as_much_dropout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(suggested_texts, "text_speed", lambda recipe, length: 1000.0)
     given = write_texts(tmp_path / "a.tsv", 5_003, ["x", "y"], words=23)
     long, short = (recipe("small-bert-classes", {**given, "training.minutes": n}) for n in (600, 2))
-    assert (long.tokenizer.dropout, short.tokenizer.dropout) == (0.1, 0.0)
+    assert short.tokenizer.dropout == long.tokenizer.dropout == 0.1
+    assert short.model == long.model
+    assert short.training.batch_tokens == 1024 < long.training.batch_tokens
     assert short.training.warmup_steps < long.training.warmup_steps
-    assert "the time is enough for about" in short.reasons["training.batch_tokens"]
+    assert "the time is enough for about 99 updates, 0.6 epochs" in short.reasons["training.batch_tokens"]
+    assert short.validation.every == 24

@@ -3,7 +3,7 @@
 The sizes are those of translators (``translation.suggest.sizes``), by the tokens of an epoch.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -15,6 +15,7 @@ from multihead.run import Run
 from multihead.tasks.translation.suggest import duration, pieces, sizes
 from multihead.tasks.translation.suggest.decision import Decision
 from multihead.tasks.translation.suggest.profile import MOST_PARTS, SideProfile, number_of_parts
+from multihead.tasks.translation.suggest.within_time import ENOUGH, SMALLEST, WARM_UP
 from multihead.text.bpe_dropout import supports_dropout
 from multihead.text.pieces import alphabet, normalizer
 from multihead.text.tokenizer import Tokenizer
@@ -28,6 +29,8 @@ ROOM = 2
 """Inputs may be so much longer than the estimate for 99 % of the texts: new words have many pieces."""
 FINE_TUNING = {"optimizer": "adamw", "learning_rate": 6e-4, "weight_decay": 0.01, "layer_decay": 0.8}
 """[training] of fine-tuning: that of nsmc-classify, its rate for schedule wsd."""
+FEWEST = 4
+"""Validations within a time limit, at least."""
 MADE_BY_DATA = {"vocab_size", "classes", "class_names"}
 """Settings of a model that the data sets."""
 
@@ -94,6 +97,29 @@ def suggest_for_texts(
     if init_run:
         decisions = _fine_tuned(decisions, init_run, row.bpe_dropout)
     return TextSuggestion(decisions, epoch, ceil(epoch / side.lines))
+
+
+def within(settings: Mapping[str, Any], affordable: float, epoch: float) -> Decisions:
+    """Return the settings that differ where time is limited.
+
+    Few passes do not mean less dropout, as for translators: labels are learned by heart within a few.
+
+    Args:
+        settings: those of a training without a limit, by dotted key.
+        affordable: tokens that the time is enough for.
+        epoch: tokens of an epoch.
+    """
+    batch = int(settings["training.batch_tokens"])
+    while batch > SMALLEST and affordable / batch < ENOUGH:
+        batch //= 2
+    updates = max(1, int(affordable / batch))
+    reason = f"the time is enough for about {updates:,} updates, {affordable / epoch:.1f} epochs"
+    values = {
+        "training.batch_tokens": batch,
+        "training.warmup_steps": min(settings["training.warmup_steps"], max(1, updates // WARM_UP)),
+        "validation.every": min(settings["validation.every"], max(1, updates // FEWEST)),
+    }
+    return {key: Decision(value, reason) for key, value in values.items() if value != settings[key]}
 
 
 def _typed(recipe: Recipe[Settings], section: str, key: str) -> Any:

@@ -8,8 +8,7 @@ from multihead import recipe as recipes
 from multihead.recipe import Recipe, tasks
 from multihead.recipe.settings import Settings
 from multihead.run import Run
-from multihead.tasks.suggest_for_texts import Decisions, TextSuggestion
-from multihead.tasks.translation.suggest import within_time
+from multihead.tasks.suggest_for_texts import Decisions, TextSuggestion, within
 from multihead.workflows.suggested_recipe import TRAINING_SHARE
 from multihead.workflows.update_speed import text_speed
 
@@ -45,13 +44,11 @@ def fill_recipe(
     recipes.refuse_contradictions(base)  # before the corpus is measured
     suggestion: TextSuggestion = task.part("suggest")(base, init_run)
     recipe = _with_decisions(name, base, given, suggestion.decisions)
-    if not base.training.minutes or init_run:
+    if not base.training.minutes:
         return recipe
     affordable = TRAINING_SHARE * 60 * base.training.minutes * text_speed(recipe, suggestion.length)
-    shape = () if within_time.WIDE.keys().isdisjoint(_named(base)) else within_time.WIDE
-    settings = {key: value for key, value in recipe.values().items() if key not in shape}
-    decisions = within_time.within(settings, affordable, suggestion.epoch)
-    return _with_decisions(name, base, given, {**suggestion.decisions, **decisions})
+    timed = within(recipe.values(), affordable, suggestion.epoch)
+    return _with_decisions(name, base, given, {**suggestion.decisions, **timed})
 
 
 def _named(base: Recipe[Settings]) -> set[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -65,10 +65,7 @@ class TaggedTexts:
         """Collate sentences, encoded anew for an epoch with BPE-dropout; longer ones are truncated."""
         sentences = [self.encoded[row] for row in rows.tolist()]
         if dropout:
-            sentences = [
-                reencode_words(sentence, dropout, epoch, row)
-                for sentence, row in zip(sentences, rows.tolist(), strict=True)
-            ]
+            sentences = reencode_words(sentences, dropout, [(epoch, row) for row in rows.tolist()])
         return tagged_batch(sentences, [self.tags[row] for row in rows.tolist()], tokenizer, max_length)
 
 
@@ -123,12 +120,22 @@ def encode_words(sentences: Iterable[Sequence[str]], tokenizer: Tokenizer) -> It
             )
 
 
-def reencode_words(sentence: EncodedSentence, dropout: BPEDropout, *key: int) -> EncodedSentence:
-    """Return a sentence with another segmentation of its words, a function of the key."""
-    words = np.split(sentence.ids, sentence.starts[1:])
-    pieces = dropout.reencode(words, [(*key, number) for number in range(len(words))])
-    starts = np.cumsum([0, *map(len, pieces)])[:-1]
-    return EncodedSentence(np.concatenate(pieces).astype(np.int64), starts.astype(np.int64))
+def reencode_words(
+    sentences: Sequence[EncodedSentence], dropout: BPEDropout, keys: Sequence[tuple[int, ...]]
+) -> list[EncodedSentence]:
+    """Return sentences with other segmentations of their words, functions of the sentences' keys."""
+    words, word_keys = [], []
+    for sentence, key in zip(sentences, keys, strict=True):
+        edges = [*sentence.starts.tolist(), len(sentence.ids)]
+        words += [sentence.ids[start:end] for start, end in pairwise(edges)]
+        word_keys += [(*key, number) for number in range(len(sentence.starts))]
+    pieces = iter(dropout.reencode(words, word_keys))
+    reencoded = []
+    for sentence in sentences:
+        parts = list(islice(pieces, len(sentence.starts)))
+        starts = np.cumsum([0, *map(len, parts)])[:-1]
+        reencoded.append(EncodedSentence(np.concatenate(parts).astype(np.int64), starts.astype(np.int64)))
+    return reencoded
 
 
 def generate(data: DataSettings, count: int, seed: int) -> Iterator[TaggedSentence]:
