@@ -20,3 +20,9 @@ def test_every_recipe_is_listed_once_under_the_heading_of_its_model(capfdbinary:
 
 def test_a_recipe_is_printed_as_toml(capfdbinary: Captured) -> None:
     assert "[model]" in run(capfdbinary, "recipes", "table3-a-h4")[0]
+
+
+def test_a_recipe_that_leaves_settings_to_the_corpus_is_printed_without_them(capfdbinary: Captured) -> None:
+    text = run(capfdbinary, "recipes", "small-bert-tags")[0]
+    assert 'kind = "bert_tagger"' in text
+    assert "steps" not in text

@@ -1,4 +1,4 @@
-"""What BERT needs to learn from little text: exact matches of pairs, relative positions, BPE-dropout of tags."""
+"""BERT for little text: exact matches of pairs, relative positions, BPE-dropout of tags."""
 
 from itertools import pairwise
 
@@ -61,8 +61,8 @@ def test_relative_positions_see_order_without_a_table_of_places() -> None:
 
 
 def test_relative_positions_are_for_full_attention() -> None:
+    overrides = {"model.kind": "bert", "model.positions": "relative", "model.attention": "window"}
     with pytest.raises(UserError, match="relative"):
-        overrides = {"model.kind": "bert", "model.positions": "relative", "model.attention": "window"}
         from_toml("", overrides=overrides)
 
 

@@ -9,6 +9,7 @@ import pytest
 from watching import Silent
 
 from multihead import recipe as recipes
+from multihead.apps.studies.sweep.plan import read_sweep
 from multihead.errors import UserError
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
@@ -152,3 +153,11 @@ def test_little_time_means_small_batches_and_a_short_warm_up_but_as_much_dropout
     assert short.training.warmup_steps < long.training.warmup_steps
     assert "the time is enough for about 99 updates, 0.6 epochs" in short.reasons["training.batch_tokens"]
     assert short.validation.every == 24
+
+
+def test_a_member_of_a_sweep_is_sized_by_its_corpus(tmp_path: Path) -> None:
+    files = str(write_tags(tmp_path / "a.conll", 31)["data.files"])
+    content = f'recipe = "small-bert-tags"\nset.data.files = ["{files}"]\n[[members]]\nname = "plain"\n'
+    (tmp_path / "s.toml").write_text(content, encoding="utf-8")
+    (member,) = read_sweep(str(tmp_path / "s.toml")).members
+    assert member.recipe.model.d_model == 128  # type: ignore[attr-defined]

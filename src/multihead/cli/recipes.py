@@ -1,7 +1,8 @@
-"""List the built-in recipes, or print one with all its settings."""
+"""List the built-in recipes, or print one with all its settings, except those that a corpus decides."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from rich.table import Table
@@ -9,6 +10,7 @@ from rich.table import Table
 from multihead import recipe
 from multihead.cli import _console, _options
 from multihead.recipe import built_in as recipes
+from multihead.system import disk
 
 HEADINGS = {
     "transformer": "Translation: Transformers",
@@ -42,7 +44,11 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
     if options.name:
-        print(recipe.to_toml(recipe.load(options.name)), end="")
+        loaded = recipe.load(options.name)
+        text = recipe.to_toml(loaded)
+        if loaded.is_open:  # what it does not name is no setting of it
+            text = disk.content(recipes.path(options.name) or Path(options.name)).decode()
+        print(text, end="")
         return 0
     console = _console.output()
     for heading, about in _group(recipes.describe()).items():

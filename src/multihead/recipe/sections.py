@@ -64,6 +64,12 @@ class Recipe(Generic[M_co]):
         """Task of the model, one of the registered tasks."""
         return model_kinds.task(self.kind)
 
+    @property
+    def is_open(self) -> bool:
+        """True if a corpus decides what the recipe does not name, because it names no ``training.steps``."""
+        named = self.training.model_fields_set
+        return tasks.get_task(self.task).suggest is not None and "steps" not in named
+
     def section(self, name: str) -> Settings:
         """Return a section by name, one of ``SECTION_NAMES``."""
         assert name in SECTION_NAMES, name

@@ -21,7 +21,7 @@ def fill_recipe(
     run: Path | None,
     init_run: Run | None,
 ) -> Recipe[Settings]:
-    """Return a recipe with suggested settings, unless it names ``training.steps`` itself.
+    """Return an open recipe (``Recipe.is_open``) with suggested settings, any other as it is.
 
     Args:
         name: the recipe.
@@ -33,16 +33,15 @@ def fill_recipe(
     Raises:
         UserError: see the task's ``suggest``.
     """
-    task = tasks.get_task(base.task)
     kind = {key: value for key, value in given.items() if key == "model.kind"}
-    if task.suggest is None or "steps" in recipes.load(name, kind).training.model_fields_set:
+    if not recipes.load(name, kind).is_open:
         return base
     if run is not None and Run.exists(run):
         return recipes.load(run / "recipe.toml", given)
     if not (base.data.files or base.data.generate):
         return base  # refused with the other data settings
     recipes.refuse_contradictions(base)  # before the corpus is measured
-    suggestion: TextSuggestion = task.part("suggest")(base, init_run)
+    suggestion: TextSuggestion = tasks.get_task(base.task).part("suggest")(base, init_run)
     recipe = _with_decisions(name, base, given, suggestion.decisions)
     if not base.training.minutes:
         return recipe

@@ -45,6 +45,7 @@ from multihead.recipe.settings import Settings
 from multihead.system import disk, plugins
 from multihead.system.safe_parsing import parse_toml
 from multihead.tasks.translation.without_effect import refuse_without_effect
+from multihead.workflows.suggested_texts import fill_recipe
 
 SWEEP_KEYS, MEMBER_KEYS = (
     ("name", "recipe", "base", "set", "members", "grid", "plot", "cost"),
@@ -278,7 +279,8 @@ def _recipe(base: str, name: str, overrides: Mapping[str, object], path: Path) -
         raise UserError("neither the member nor the sweep names a recipe", place=place)
     file = str(path.parent / base) if base.endswith(".toml") else base
     try:
-        recipe = recipes.load(file, {"name": name, **overrides})
+        given = {"name": name, **overrides}
+        recipe = fill_recipe(file, recipes.load(file, given), given, run=None, init_run=None)
         refuse_without_effect(overrides, recipe)
         return recipe
     except UserError as error:
