@@ -27,7 +27,7 @@ from multihead.workflows.suggested_recipe import (
     refuse_standard_input,
     suggest_recipe,
 )
-from multihead.workflows.suggested_texts import fill_recipe
+from multihead.workflows.suggested_texts import fill_recipe, open_recipe
 
 DURATION_KEYS = ("training.steps", "training.warmup_steps", "validation.every")
 """Settings that depend on the number of updates, which depends on the size of the corpus.
@@ -110,13 +110,16 @@ def _select(
         given = {**_learning_rate(place, given), **given}
         tuned = {"name": f"{recipes.load(place).name}-tuned", "training.horizon": 0}
         return recipes.load(place, {**tuned, **given})
+    if name is not None and (plain := open_recipe(name, given)):
+        _refuse_pairs(named, plain.task)
+        init_run = Run.open(init) if init else None
+        return fill_recipe(name, plain, given, run=run, init_run=init_run)
     if name is not None:
         given = {**_learning_rate(name, given), **given}
         base = recipes.load(name, given)
         _refuse_pairs(named, base.task)
         if base.task != model_kinds.DEFAULT_TASK:
-            init_run = Run.open(init) if init else None
-            return fill_recipe(name, base, given, run=run, init_run=init_run)
+            return base
         return recipes.load(name, {**_own_files(base, named), **given})
     corrected = init is not None and "data.corrections" in given
     if "source" not in named and "data.source" not in given and not corrected:

@@ -45,7 +45,7 @@ from multihead.recipe.settings import Settings
 from multihead.system import disk, plugins
 from multihead.system.safe_parsing import parse_toml
 from multihead.tasks.translation.without_effect import refuse_without_effect
-from multihead.workflows.suggested_texts import fill_recipe
+from multihead.workflows.suggested_texts import fill_recipe, open_recipe
 
 SWEEP_KEYS, MEMBER_KEYS = (
     ("name", "recipe", "base", "set", "members", "grid", "plot", "cost"),
@@ -280,7 +280,10 @@ def _recipe(base: str, name: str, overrides: Mapping[str, object], path: Path) -
     file = str(path.parent / base) if base.endswith(".toml") else base
     try:
         given = {"name": name, **overrides}
-        recipe = fill_recipe(file, recipes.load(file, given), given, run=None, init_run=None)
+        plain = open_recipe(file, given)
+        recipe = (
+            fill_recipe(file, plain, given, run=None, init_run=None) if plain else recipes.load(file, given)
+        )
         refuse_without_effect(overrides, recipe)
         return recipe
     except UserError as error:
