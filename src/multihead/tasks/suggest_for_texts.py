@@ -109,15 +109,16 @@ def within(settings: Mapping[str, Any], affordable: float, epoch: float) -> Deci
         affordable: tokens that the time is enough for.
         epoch: tokens of an epoch.
     """
-    batch = int(settings["training.batch_tokens"])
+    batch = long_batch = int(settings["training.batch_tokens"])
     while batch > SMALLEST and affordable / batch < ENOUGH:
         batch //= 2
     updates = max(1, int(affordable / batch))
     reason = f"the time is enough for about {updates:,} updates, {affordable / epoch:.1f} epochs"
+    every = settings["validation.every"] * long_batch // batch
     values = {
         "training.batch_tokens": batch,
         "training.warmup_steps": min(settings["training.warmup_steps"], max(1, updates // WARM_UP)),
-        "validation.every": min(settings["validation.every"], max(1, updates // FEWEST)),
+        "validation.every": min(every, max(1, updates // FEWEST)),
     }
     return {key: Decision(value, reason) for key, value in values.items() if value != settings[key]}
 
