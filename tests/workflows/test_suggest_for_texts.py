@@ -72,6 +72,14 @@ def test_what_the_user_types_stays_and_decides_what_depends_on_it(tmp_path: Path
     assert "model.d_model" not in made.reasons
 
 
+@pytest.mark.parametrize(("tags", "metric"), [(("NOUN", "VERB"), "accuracy"), (("O", "B-PER"), "f1")])
+def test_spans_are_validated_by_f1_and_other_tags_by_accuracy(
+    tmp_path: Path, tags: tuple[str, ...], metric: str
+) -> None:
+    made = recipe("small-bert-tags", write_tags(tmp_path / "a.conll", 20, tags=tags))
+    assert made.validation.metric == metric
+
+
 def test_a_recipe_that_names_its_updates_is_left_as_it_is(tmp_path: Path) -> None:
     given = write_texts(tmp_path / "a.tsv", 53, ["x", "y"])
     made = recipe("nsmc-classify", given)
