@@ -1,4 +1,7 @@
-"""List the built-in recipes, or print one with all its settings, except those that a corpus decides."""
+"""List the built-in recipes, or print one with all its settings.
+
+Settings that a corpus decides are left out.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
