@@ -46,7 +46,7 @@ def test_a_mark_changes_the_class_and_begins_without_effect() -> None:
     marking.load_state_dict({**marking.state_dict(), **plain.state_dict()})
     pair = read([2, 11, 3, 11, 3], first=3)
     assert_close(marking(pair), plain(pair))
-    marking.matched += torch.arange(14) / 7
+    marking.matched.add_(torch.arange(14) / 7)
     assert not torch.allclose(marking(pair), plain(pair), atol=1e-2)
 
 

@@ -20,6 +20,35 @@ from multihead.workflows.train import train
 WORDS = ["good", "bad", "film", "actor", "music", "story", "never", "again", "wonderful", "boring"]
 SHORT = {"training.steps": 4, "validation.every": 2, "training.threads": 1}
 
+BAG = """
+from torch import nn
+from multihead.nn.losses import LossTerm, smoothed_cross_entropy
+from multihead.recipe import settings
+
+TASK = "classification"
+
+
+class Settings(settings.Settings):
+    vocab_size: int = 7
+    classes: int = 2
+    class_names: tuple[str, ...] = ()
+    d_model: int = 5
+
+
+class Model(nn.Module):
+    def __init__(self, settings):
+        super().__init__()
+        self.words = nn.EmbeddingBag(settings.vocab_size, settings.d_model)
+        self.output = nn.Linear(settings.d_model, settings.classes)
+
+    def forward(self, read):
+        return self.output(self.words(read.ids_BN))
+
+    def loss(self, batch, step):
+        loss, _, correct = smoothed_cross_entropy(self(batch.input), batch.labels_B, 0.0)
+        return {"loss": LossTerm(1.0, loss, per="texts"), "accuracy": LossTerm(0.0, correct, per="texts")}
+"""
+
 
 def recipe(name: str, given: Mapping[str, object], **more: Any) -> Recipe[Settings]:
     return resolve_recipe(name, {}, given, **{"run": None, "init": None, **more})
@@ -169,3 +198,11 @@ def test_a_member_of_a_sweep_is_sized_by_its_corpus(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(content, encoding="utf-8")
     (member,) = read_sweep(str(tmp_path / "s.toml")).members
     assert member.recipe.model.d_model == 128  # type: ignore[attr-defined]
+
+
+def test_a_model_of_ones_own_gets_the_settings_that_it_has(tmp_path: Path) -> None:
+    (tmp_path / "bag.py").write_text(BAG, encoding="utf-8")
+    given = write_texts(tmp_path / "a.tsv", 53, ["x", "y"])
+    made = recipe("small-bert-classes", {**given, "model.kind": str(tmp_path / "bag.py"), **SHORT})
+    assert made.model.d_model == 128  # type: ignore[attr-defined]
+    assert train(made, tmp_path / "run", Silent()).status == "finished"

@@ -9,7 +9,7 @@ from math import ceil
 from typing import Any
 
 from multihead.errors import UserError
-from multihead.recipe import Recipe
+from multihead.recipe import Recipe, model_kinds
 from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.tasks.translation.suggest import duration, pieces, sizes
@@ -80,7 +80,8 @@ def suggest_for_texts(
     length = min(length, LONGEST, _typed(recipe, "model", "max_positions") or LONGEST)
     reason = f"{side.lines:,} {unit}, of the length of {epoch / sizes.SENTENCE:,.0f} sentences"
     shape = {key: getattr(row, key) for key in ("d_ff", "num_layers", "num_heads")}
-    shape["positions"] = "relative" if recipe.model.attention == "full" else "learned"  # type: ignore[attr-defined]
+    full = getattr(recipe.model, "attention", "full") == "full"
+    shape["positions"] = "relative" if full else "learned"
     decisions: Decisions = {
         "tokenizer.kind": Decision(kind, why),
         "tokenizer.vocab_size": _vocab_size(side, kind, row.vocab_size),
@@ -143,7 +144,8 @@ def _training(recipe: Recipe[Settings], row: sizes.Size, epoch: float) -> Decisi
     updates = max(1, round(epoch / batch))
     schedule = _typed(recipe, "training", "schedule") or "wsd"
     steps = duration.updates(updates, row.epochs, schedule)
-    optimizer = _typed(recipe, "training", "optimizer") or row.optimizer
+    suited = row.optimizer if recipe.kind in model_kinds.built_in() else "adam"  # Muon is not for all
+    optimizer = _typed(recipe, "training", "optimizer") or suited
     rate = sizes.learning_rate(row, optimizer, "transformer")
     rate *= sizes.STABLE_RATE if schedule == "wsd" else 1
     last = _typed(recipe, "training", "steps") or steps.value

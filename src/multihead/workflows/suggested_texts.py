@@ -42,7 +42,8 @@ def fill_recipe(
     if run is not None and Run.exists(run):
         return recipes.load(run / "recipe.toml", given)
     # Heads that divide any width, until the number is decided.
-    base = recipes.load(name, {"model.num_heads": 1, **given})
+    heads = {"model.num_heads": 1} if hasattr(plain.model, "num_heads") else {}
+    base = recipes.load(name, {**heads, **given})
     if not (base.data.files or base.data.generate):
         return base  # refused with the other data settings
     suggestion: TextSuggestion = tasks.get_task(base.task).part("suggest")(base, init_run)
