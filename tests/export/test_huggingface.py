@@ -135,6 +135,9 @@ def test_models_without_a_counterpart_are_refused(tmp_path: Path) -> None:
     run = gpt_run(tmp_path / "run", positions="none")
     with pytest.raises(UserError, match='positions = "none", not "learned"'):
         huggingface.export(run, tmp_path / "hf")
+    relative = bert_run(tmp_path / "relative", positions="relative")
+    with pytest.raises(UserError, match='positions = "relative", not "learned"'):
+        huggingface.export(relative, tmp_path / "hf")
     mean = vit_run(tmp_path / "mean", pooling="mean")
     with pytest.raises(UserError, match='pooling = "mean"'):
         huggingface.export(mean, tmp_path / "hf")

@@ -129,10 +129,14 @@ def _not_full(s: Any) -> Iterator[str]:
         yield f'attention = "{s.attention}", not "full"'
 
 
-def _gpt_faults(s: Any) -> Iterator[str]:
-    yield from _not_full(s)
+def _not_learned(s: Any) -> Iterator[str]:
     if s.positions != "learned":
         yield f'positions = "{s.positions}", not "learned"'
+
+
+def _gpt_faults(s: Any) -> Iterator[str]:
+    yield from _not_full(s)
+    yield from _not_learned(s)
     if s.d_k not in (0, s.d_model // s.num_heads):
         yield f"d_k = {s.d_k}, not {s.d_model // s.num_heads}"
     if s.activation not in _NAMES:
@@ -178,6 +182,7 @@ def _gpt_weights(ours: Weights, s: Any) -> dict[str, Tensor]:
 
 def _bert_faults(s: Any) -> Iterator[str]:
     yield from _not_full(s)
+    yield from _not_learned(s)
     if s.activation not in _NAMES:
         yield f"activation = {s.activation}"
 
