@@ -1,5 +1,6 @@
 """Web pages of executed chapters: one HTML file each, with formulas as MathML, without scripts."""
 
+import base64
 import html
 import re
 from collections.abc import Iterator, Sequence
@@ -29,7 +30,7 @@ def page(notebook: Any, path: Path) -> str:
 def body(notebook: Any) -> str:
     """Return the cells of a chapter and their outputs as HTML."""
     return "".join(
-        _code(cell) if cell.cell_type == "code" else rendered(cell.source) for cell in notebook.cells
+        _code(cell) if cell.cell_type == "code" else render(cell.source) for cell in notebook.cells
     )
 
 
@@ -48,7 +49,7 @@ def title(path: Path) -> str:
     return found[1]
 
 
-def rendered(text: str) -> str:
+def render(text: str) -> str:
     """Return Markdown as HTML; formulas become MathML."""
     kept: list[str] = []
 
@@ -75,11 +76,21 @@ def _outputs(cell: Any) -> Iterator[str]:
         if output.output_type == "stream":
             yield f"<pre class='output'>{html.escape(output.text.rstrip())}</pre>"
         elif "data" in output:
-            if "image/png" in output.data:
+            if "image/svg+xml" in output.data:
+                yield _svg(output.data["image/svg+xml"])
+            elif "image/png" in output.data:
                 image = output.data["image/png"].strip()
                 yield f'<img src="data:image/png;base64,{image}" alt="">'
             elif "text/plain" in output.data:
                 yield f"<pre class='output'>{html.escape(output.data['text/plain'])}</pre>"
+
+
+def _svg(drawing: str) -> str:
+    """Return a drawing as an image, with its title for those who cannot see it."""
+    found = re.search(r"<title>(.*?)</title>", drawing, re.DOTALL)
+    content = base64.b64encode(drawing.encode()).decode("ascii")
+    alternative = found[1].strip() if found else ""
+    return f'<img src="data:image/svg+xml;base64,{content}" alt="{alternative}">'
 
 
 def _highlighted(code: str, language: str, _: str) -> str:

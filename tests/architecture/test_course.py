@@ -14,6 +14,7 @@ from multihead.errors import UserError
 
 COURSE = Path(__file__).parents[2] / "docs" / "course"
 FENCE = re.compile(r"^```python( \.noeval)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+HANGUL = re.compile("[가-힣]")
 CHAPTERS = sorted(path.stem for path in (COURSE / "en").glob("*.md"))
 
 
@@ -34,13 +35,62 @@ def test_no_chapter_is_in_one_language_only() -> None:
     assert sorted(path.stem for path in (COURSE / "ko").glob("*.md")) == CHAPTERS
 
 
+class Texts(ast.NodeTransformer):
+    """Takes the texts out of a program, in their order; what is left is its code."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        if not isinstance(node.value, str):
+            return node
+        self.texts.append(node.value)
+        return ast.Constant("")
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
+        # A language may need more words, or fewer, between the same values.
+        words = [part.value for part in node.values if isinstance(part, ast.Constant)]
+        self.texts.append("".join(str(word) for word in words))
+        return ast.JoinedStr([self.visit(part) for part in node.values if not isinstance(part, ast.Constant)])
+
+
+def code_and_texts(code: str) -> tuple[str, list[str]]:
+    """Return a cell without its texts, and its texts."""
+    texts = Texts()
+    return ast.dump(texts.visit(ast.parse(code))), texts.texts
+
+
+def differences(english: str, korean: str) -> list[tuple[str, str]]:
+    """Return where cells of the two languages differ other than by a Korean text."""
+    (code, texts), (korean_code, korean_texts) = code_and_texts(english), code_and_texts(korean)
+    if code != korean_code or len(texts) != len(korean_texts):
+        return [(english, korean)]
+    pairs = zip(texts, korean_texts, strict=True)
+    return [
+        pair for pair in pairs if pair[0] != pair[1] and pair != ("en", "ko") and not HANGUL.search(pair[1])
+    ]
+
+
 @pytest.mark.parametrize("chapter", CHAPTERS)
 @pytest.mark.parametrize("run", [True, False])
 def test_both_languages_run_the_same_code(chapter: str, run: bool) -> None:
-    english, korean = (
-        [ast.dump(ast.parse(code)) for code in cells(language, chapter, run=run)] for language in ("en", "ko")
-    )
-    assert english == korean
+    english, korean = (cells(language, chapter, run=run) for language in ("en", "ko"))
+    assert len(english) == len(korean)
+    assert [pair for cell in zip(english, korean, strict=True) for pair in differences(*cell)] == []
+
+
+@pytest.mark.parametrize(
+    ("english", "korean"),
+    [
+        ('curves(x, ylabel="loss")', 'curves(y, ylabel="손실")'),
+        ('f(x, "loss")', 'f(x, "perte")'),
+        ('print(f"{a} of {b}")', 'print(f"{b} 가운데 {b}")'),
+        ("x = 1", "x = 2"),
+    ],
+)
+def test_another_code_or_an_untranslated_text_is_a_difference(english: str, korean: str) -> None:
+    assert differences(english, english.replace("loss", "손실")) == []
+    assert differences(english, korean) != []
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
