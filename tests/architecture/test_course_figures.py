@@ -5,8 +5,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+import torch
 
-from multihead.apps.course import transformer_figure
+from multihead.apps.course import terms, transformer_figure
 from multihead.errors import UserError
 from multihead.models.transformer import Settings, Transformer
 
@@ -68,3 +69,9 @@ def test_an_unknown_language_lists_the_known_ones() -> None:
     with pytest.raises(UserError, match="no labels in 'de'") as caught:
         transformer_figure(transformer(), "de")  # type: ignore[arg-type]
     assert "en, ko" in str(caught.value.remedy)
+
+
+def test_a_dot_product_is_written_out() -> None:
+    assert terms(torch.tensor([1.0, -0.5]), torch.tensor([0.25, 2.0])) == "1.00·0.25 + (-0.50)·2.00"
+    with pytest.raises(ValueError, match="zip"):
+        terms(torch.zeros(3), torch.zeros(2))
