@@ -5,11 +5,14 @@
 
 A chapter is a Markdown file in jupytext's format: a page to read, and a notebook that Jupyter opens. Every
 chapter runs in a process of its own, as many at a time as there are cores, each on an equal share of them.
-Writes NN-name.ipynb and NN-name.html; nothing is fetched.
+Writes NN-name.ipynb and NN-name.html, and live.html: the quickstart's model, which is trained once and kept
+in build/course/live. Nothing is fetched.
 """
 
 import argparse
 import os
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -51,6 +54,28 @@ def run(path: Path, folder: Path) -> float:
     return spent
 
 
+def write_live_page(out: Path, *, small: bool) -> float:
+    """Write the live page of the quickstart's model; train it unless it is there; return the seconds it took."""
+    began = time.monotonic()
+    folder = (out / ("live-small" if small else "live")).resolve()
+    page = folder / "run" / "live.html"
+    if not page.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "multihead", "quickstart", "--run", "run"]
+        done = subprocess.run(
+            [*command, *(["--steps", "4"] if small else [])],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+        )
+        if not page.exists():
+            sys.exit(f"no live page: {' '.join(command)} in {folder}\n{done.stdout}")
+    shutil.copyfile(page, out / "live.html")
+    return time.monotonic() - began
+
+
 def _private(folder: str) -> Config:
     """Return how to talk to a kernel: by files, because the kernel warns that TCP is open to other users."""
     if os.name == "nt":  # Windows has nothing else
@@ -58,15 +83,16 @@ def _private(folder: str) -> Config:
     return Config({"KernelManager": {"transport": "ipc", "ip": str(Path(folder) / "kernel")}})
 
 
-def run_all(paths: Sequence[Path], out: Path, jobs: int) -> None:
-    """Run chapters, several at a time, and print what each took; the first that fails ends it."""
+def run_all(paths: Sequence[Path], out: Path, jobs: int, *, small: bool) -> None:
+    """Run chapters and make the live page, several at a time; print what each took; the first failure ends it."""
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, usable_cores() // jobs)))
     with ThreadPoolExecutor(jobs) as pool:
-        waiting = {pool.submit(run, path, out / path.parent.name): path for path in paths}
+        waiting = {pool.submit(write_live_page, out, small=small): "live page"}
+        for path in paths:
+            waiting[pool.submit(run, path, out / path.parent.name)] = f"{path.parent.name} {path.stem}"
         try:
             for done in as_completed(waiting):
-                path = waiting[done]
-                print(f"{path.parent.name} {path.stem}: {done.result():.0f} s", flush=True)
+                print(f"{waiting[done]}: {done.result():.0f} s", flush=True)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
@@ -87,7 +113,8 @@ def main() -> None:
     wanted = [path for language in languages for path in chapters(language, given.chapter)]
     if not wanted:
         sys.exit(f"no chapter begins with {given.chapter!r}; there are 01 to {chapters('en')[-1].name[:2]}")
-    run_all(wanted, given.out, given.jobs or min(usable_cores(), len(wanted)))
+    given.out.mkdir(parents=True, exist_ok=True)
+    run_all(wanted, given.out, given.jobs or min(usable_cores(), len(wanted)), small=given.small)
     for language in LANGUAGES:
         (given.out / language).mkdir(parents=True, exist_ok=True)
         text = index(chapters(language), language)

@@ -15,16 +15,30 @@ from pygments.lexers import PythonLexer
 
 STYLE = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
 WORDS = {
-    "en": {"course": "The course", "other": "한국어", "title": "Attention models, a course that runs"},
-    "ko": {"course": "강의 차례", "other": "English", "title": "어텐션 모델, 실행되는 강의"},
+    "en": {
+        "course": "The course",
+        "other": "한국어",
+        "title": "Attention models, a course that runs",
+        "live": "The live page of a small translator",
+        "window": "Open it in a window of its own",
+    },
+    "ko": {
+        "course": "강의 차례",
+        "other": "English",
+        "title": "어텐션 모델, 실행되는 강의",
+        "live": "작은 번역 모델의 라이브 페이지",
+        "window": "새 창에서 열기",
+    },
 }
+LIVE = re.compile(r'<div class="live" data-show="([^"]*)">(.*?)</div>', re.DOTALL)
+"""A part of a chapter that the live page illustrates; data-show is what the page opens with."""
 MATH = re.compile(r"\$\$(.+?)\$\$|(?<![\\$A-Za-z0-9])\$((?:(?!\n\n)[^$])+?)\$(?![A-Za-z0-9])", re.DOTALL)
 FENCE = re.compile(r"^```.*?^```\s*$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 
 
 def page(notebook: Any, path: Path) -> str:
-    """Return a chapter as one HTML page."""
-    return _framed(title(path), body(notebook), path)
+    """Return a chapter as one HTML page, with the live page beside its folder inside."""
+    return _framed(title(path), with_live_page(body(notebook), path.parent.name, "../live.html"), path)
 
 
 def body(notebook: Any) -> str:
@@ -32,6 +46,29 @@ def body(notebook: Any) -> str:
     return "".join(
         _code(cell) if cell.cell_type == "code" else render(cell.source) for cell in notebook.cells
     )
+
+
+def with_live_page(body: str, language: str, address: str | None) -> str:
+    """Put the live page into the parts of a chapter that ask for it.
+
+    Args:
+        body: a chapter as HTML.
+        language: of the chapter, and of the live page.
+        address: of the live page, seen from the chapter; None: there is no live page, and the text stands alone.
+    """
+    if address is None:
+        return body
+    words = WORDS[language]
+
+    def framed_page(part: re.Match[str]) -> str:
+        target = f"{address}#language={language}&amp;{part[1]}"
+        return (
+            f'<div class="live">{part[2]}'
+            f'<iframe src="{target}" loading="lazy" title="{words["live"]}"></iframe>'
+            f'<p><a href="{target}" target="_blank">{words["window"]}</a></p></div>'
+        )
+
+    return LIVE.sub(framed_page, body)
 
 
 def index(paths: Sequence[Path], language: str) -> str:

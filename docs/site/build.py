@@ -2,7 +2,8 @@
 
     python docs/site/build.py [--out build/docs] [--course build/course]
 
-Chapters of the course have their figures if `make course` has written notebooks; otherwise only their code.
+Chapters of the course have their figures and a live page if `make course` has written them; otherwise only
+their code.
 """
 
 import argparse
@@ -73,6 +74,7 @@ class Site:
 
     def __init__(self, notebooks: Path) -> None:
         self.notebooks = notebooks
+        self.live_page = notebooks / "live.html"
         self.sources = sources()
         self.files: dict[str, Path] = {}
         self.pages = [self._page(source, group) for source, group in self.sources.items()]
@@ -89,6 +91,8 @@ class Site:
             if file.suffix in IMAGES:
                 (out / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(file, out / name)
+        if self.live_page.exists():
+            shutil.copyfile(self.live_page, out / LIVE)
         _write(
             out / "site.css", f"{course.colours()}\n{course.STYLE}\n{(HERE / 'site.css').read_text('utf-8')}"
         )
@@ -104,7 +108,8 @@ class Site:
     def _page(self, source: str, group: str) -> Page:
         path = ROOT / source
         if re.fullmatch(r"docs/course/(en|ko)/\d\d-.*\.md", source):
-            body = course.body(self._notebook(path))
+            live = "../live.html" if self.live_page.exists() else None
+            body = course.with_live_page(course.body(self._notebook(path)), path.parent.name, live)
         else:
             body = course.render(path.read_text(encoding="utf-8"))
         return Page(
@@ -135,7 +140,7 @@ class Site:
         def link(found: re.Match[str]) -> str:
             attribute, target = found[1], html.unescape(found[2])
             name, _, anchor = target.partition("#")
-            if re.match(r"[a-z]+:", target) or not name:
+            if re.match(r"[a-z]+:", target) or not name or name == "../live.html":
                 return found[0]
             file = ((ROOT / source).parent / name).resolve()
             if not file.exists() and name.endswith(".html"):  # a chapter of the course
@@ -170,6 +175,8 @@ class Site:
                 yield Page(target, name, f"<h1><code>{html.escape(name)}</code></h1>{code}")
 
 
+LIVE = "docs/course/live.html"
+"""The live page of a small translator, which the chapters of both languages show."""
 IMAGES = {".png", ".svg", ".jpg", ".gif"}
 
 

@@ -185,3 +185,22 @@ def test_the_korean_readme_gives_the_commands_of_the_english_one() -> None:
     trained = re.findall(r"`(multihead train [a-z0-9-]+)`", korean)
     assert len(trained) == 8
     assert [command for command in trained if f"`{command}`" not in english] == []
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize(
+    "chapter", [name for name in CHAPTERS if name[:2] in ("04", "05", "06", "07", "08", "11")]
+)
+def test_the_live_page_opens_in_the_language_of_the_chapter(
+    chapter: str, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("latex2mathml", reason="the extra `course` is not installed")
+    monkeypatch.syspath_prepend(str(COURSE))
+    pages = import_module("pages")
+    text = (COURSE / language / f"{chapter}.md").read_text(encoding="utf-8").partition("\n---\n")[2]
+    body = pages.render(FENCE.sub("", text))
+    shown = pages.with_live_page(body, language, "../live.html")
+    targets = re.findall(r'<iframe src="\.\./live\.html#language=(\w+)&amp;text=\w+&amp;kind=(\w+)"', shown)
+    assert targets in [[(language, kind)] for kind in ("cross", "encoder", "own")]
+    assert "<strong>" in shown[shown.index('<div class="live">') : shown.index("<iframe")]
+    assert pages.with_live_page(body, language, None) == body

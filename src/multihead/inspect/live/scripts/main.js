@@ -99,7 +99,7 @@ const RECEIVED = {
     if (facts.checks.length) setTimeout(() => worker.postMessage({ type: "check" }), 300);
     if (special()) return;
     view.width = facts.beam_size;
-    if (facts.text && !source.value) source.value = facts.text;
+    if (!source.value) source.value = requested("text") ?? facts.text ?? "";
     if (source.value) {
       grow();
       textChanged();

@@ -19,7 +19,7 @@ const view = {
   seed: 1,
   pinned: null, // an explained sentence that is shown beside the newest
   direction: 0,
-  kind: "cross",
+  kind: requested("kind", ["cross", "encoder", "own"]) ?? "cross",
   heads: {}, // by kind: [layer, head]; head 0: the mean
 };
 

@@ -374,7 +374,13 @@ const remember = (key, value) => {
   }
 };
 
-let spoken = remembered("language") ?? (navigator.language?.startsWith("ko") ? "ko" : "en");
+/** What the address asks for: live.html#language=ko&text=zweiundvierzig&kind=encoder; null: nothing. */
+const requested = (name, values = null) => {
+  const value = new URLSearchParams(location.hash.slice(1)).get(name);
+  return values && !values.includes(value) ? null : value;
+};
+
+let spoken = requested("language", Object.keys(TEXTS)) ?? remembered("language") ?? (navigator.language?.startsWith("ko") ? "ko" : "en");
 if (!TEXTS[spoken]) spoken = "en";
 const t = (key, ...given) => {
   const text = TEXTS[spoken][key];
