@@ -55,7 +55,7 @@ def run(path: Path, folder: Path) -> float:
 
 
 def write_live_page(out: Path, *, small: bool) -> float:
-    """Write the live page of the quickstart's model; train it unless it is there; return the seconds it took."""
+    """Write the live page of the quickstart's model, trained unless it is there; return the seconds."""
     began = time.monotonic()
     folder = (out / ("live-small" if small else "live")).resolve()
     page = folder / "run" / "live.html"
@@ -84,7 +84,7 @@ def _private(folder: str) -> Config:
 
 
 def run_all(paths: Sequence[Path], out: Path, jobs: int, *, small: bool) -> None:
-    """Run chapters and make the live page, several at a time; print what each took; the first failure ends it."""
+    """Run chapters and make the live page, several at a time; the first failure ends it."""
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, usable_cores() // jobs)))
     with ThreadPoolExecutor(jobs) as pool:
         waiting = {pool.submit(write_live_page, out, small=small): "live page"}

@@ -3,6 +3,7 @@
 import base64
 import html
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ WORDS = {
 LIVE = re.compile(r'<div class="live" data-show="([^"]*)">(.*?)</div>', re.DOTALL)
 """A part of a chapter that the live page illustrates; data-show is what the page opens with."""
 MATH = re.compile(r"\$\$(.+?)\$\$|(?<![\\$A-Za-z0-9])\$((?:(?!\n\n)[^$])+?)\$(?![A-Za-z0-9])", re.DOTALL)
+SOURCE = re.compile(r"\s*(@|def |class )")
+"""How an output begins that is the source of a function or a class."""
 FENCE = re.compile(r"^```.*?^```\s*$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 
 
@@ -54,7 +57,7 @@ def with_live_page(body: str, language: str, address: str | None) -> str:
     Args:
         body: a chapter as HTML.
         language: of the chapter, and of the live page.
-        address: of the live page, seen from the chapter; None: there is no live page, and the text stands alone.
+        address: of the live page, seen from the chapter; None: there is none, and the text stands alone.
     """
     if address is None:
         return body
@@ -110,7 +113,10 @@ def _code(cell: Any) -> str:
 
 def _outputs(cell: Any) -> Iterator[str]:
     for output in cell.outputs:
-        if output.output_type == "stream":
+        if output.output_type == "stream" and SOURCE.match(output.text):
+            code = textwrap.dedent(output.text)
+            yield f"<div class='source'>{_highlighted(code, 'python', '')}</div>"
+        elif output.output_type == "stream":
             yield f"<pre class='output'>{html.escape(output.text.rstrip())}</pre>"
         elif "data" in output:
             if "image/svg+xml" in output.data:

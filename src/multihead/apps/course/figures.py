@@ -1,7 +1,9 @@
 """Figures of the course: weights as a heat map, curves on one pair of axes, images in rows."""
 
 import io
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import cycle
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -9,44 +11,47 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
+from multihead.apps.course.transformer_figure import SvgFigure
+from multihead.inspect import figures
+
 Labels = Sequence[str]
-
-
-class NotebookFigure(Figure):
-    """A figure that a notebook shows by itself, without pyplot."""
-
-    def _repr_png_(self) -> bytes:
-        content = io.BytesIO()
-        self.savefig(content, format="png", dpi=110)
-        return content.getvalue()
+COLOURS = (figures.BLUE, figures.ORANGE, figures.GREEN, "#cc79a7", "#56b4e9")
+MARKERS, LINES = "osD^v", ("-", "--", "-.", ":", "-")
+WIDEST = 6.6
+"""Inches: a wider figure would be reduced in a chapter, and its labels with it."""
 
 
 def heatmap(
     weights: Tensor, rows: Labels = (), columns: Labels = (), *, title: str = "", numbers: bool = False
-) -> NotebookFigure:
+) -> SvgFigure:
     """Return a heat map of a matrix, (rows, columns); with ``numbers`` each cell shows its value."""
-    figure = NotebookFigure(
-        figsize=(1.6 + 0.55 * weights.shape[1], 1.0 + 0.45 * weights.shape[0]), layout="tight"
-    )
-    _map(figure.add_subplot(), weights, rows, columns, title, numbers=numbers)
-    return figure
+    wide, high = (0.55, 0.45) if numbers else (0.36, 0.34)
+
+    def draw(figure: Figure) -> None:
+        _map(figure.add_subplot(), weights, rows, columns, title, numbers=numbers)
+
+    size = (1.6 + wide * weights.shape[1], 1.0 + high * weights.shape[0])
+    return _drawing(size, draw, title, [*rows, *columns])
 
 
-def heads(
-    weights_HQK: Tensor, rows: Labels = (), columns: Labels = (), *, title: str = "head"
-) -> NotebookFigure:
-    """Return a heat map for each head, side by side; (heads, rows, columns)."""
+def heads(weights_HQK: Tensor, rows: Labels = (), columns: Labels = (), *, title: str = "head") -> SvgFigure:
+    """Return a heat map for each head, (heads, rows, columns), side by side while labels stay readable."""
     H, Q, K = weights_HQK.shape
-    figure = NotebookFigure(figsize=(1.0 + H * (0.6 + 0.32 * K), 1.2 + 0.32 * Q), layout="tight")
-    for head in range(H):
-        axes = figure.add_subplot(1, H, head + 1)
-        _map(axes, weights_HQK[head], rows if not head else (), columns, f"{title} {head + 1}")
-    return figure
+    width = 0.8 + 0.25 * K
+    across = max(1, min(H, int(WIDEST / width)))
+
+    def draw(figure: Figure) -> None:
+        for head in range(H):
+            axes = figure.add_subplot(-(-H // across), across, head + 1)
+            _map(axes, weights_HQK[head], rows, columns, f"{title} {head + 1}")
+
+    size = (across * width, -(-H // across) * (1.1 + 0.25 * Q))
+    return _drawing(size, draw, title, [*rows, *columns])
 
 
 def images(
     images_NChw: Tensor, titles: Labels = (), *, columns: int = 8, overlay_Nrc: Tensor | None = None
-) -> NotebookFigure:
+) -> SvgFigure:
     """Return images in rows; pixels from 0 to 1, (images, 1 or 3, height, width).
 
     Args:
@@ -59,20 +64,25 @@ def images(
     columns = min(columns, N)
     rows = -(-N // columns)
     lines = max((title.count("\n") + 1 for title in titles), default=0)
-    figure = NotebookFigure(figsize=(1.25 * columns, (1.3 + 0.2 * lines) * rows), layout="tight")
-    for number, image in enumerate(images_NChw.detach().float().clamp(0, 1)):
-        axes = figure.add_subplot(rows, columns, number + 1)
-        extent = (0.0, float(width), float(height), 0.0)
-        axes.imshow(image.expand(3, -1, -1).permute(1, 2, 0).numpy(), extent=extent)
-        if overlay_Nrc is not None:
-            weights = overlay_Nrc[number].detach().float().numpy()
-            share = (weights - weights.min()) / max(1e-9, float(np.ptp(weights))) * 0.75
-            axes.imshow(np.ones_like(weights), cmap="autumn", vmin=0, vmax=1.6, alpha=share, extent=extent)
-        axes.set_xticks([])
-        axes.set_yticks([])
-        if titles:
-            axes.set_title(titles[number], fontsize=8)
-    return figure
+
+    def draw(figure: Figure) -> None:
+        for number, image in enumerate(images_NChw.detach().float().clamp(0, 1)):
+            axes = figure.add_subplot(rows, columns, number + 1)
+            extent = (0.0, float(width), float(height), 0.0)
+            axes.imshow(image.expand(3, -1, -1).permute(1, 2, 0).numpy(), extent=extent, interpolation="none")
+            if overlay_Nrc is not None:
+                weights = overlay_Nrc[number].detach().float().numpy()
+                share = (weights - weights.min()) / max(1e-9, float(np.ptp(weights))) * 0.75
+                orange = np.broadcast_to(np.array([1.0, 0.62, 0.0]), (*weights.shape, 3))
+                axes.imshow(np.dstack([orange, share]), extent=extent, interpolation="none")
+            axes.grid(False)
+            axes.set_xticks([])
+            axes.set_yticks([])
+            if titles:
+                axes.set_title(titles[number], fontsize=8)
+
+    size = (min(WIDEST, 1.25 * columns), (1.1 + 0.2 * lines) * rows)
+    return _drawing(size, draw, "", titles)
 
 
 def curves(
@@ -82,32 +92,67 @@ def curves(
     xlabel: str = "",
     ylabel: str = "",
     log: bool = False,
-) -> NotebookFigure:
+) -> SvgFigure:
     """Return curves by name over common x; ``log`` scales y logarithmically."""
-    figure = NotebookFigure(figsize=(6.4, 3.6), layout="tight")
-    axes = figure.add_subplot()
-    for name, values in lines.items():
-        places = range(1, len(values) + 1) if x is None else x
-        axes.plot(places, values, label=name, marker="o" if len(values) < 20 else "")
-    axes.set_xlabel(xlabel)
-    axes.set_ylabel(ylabel)
-    if log:
-        axes.set_yscale("log")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.grid(alpha=0.3)
-    if len(lines) > 1:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1))
-    return figure
+
+    def draw(figure: Figure) -> None:
+        axes = figure.add_subplot()
+        # The first line is the widest: one that lies under another remains visible on both sides of it.
+        widths = [1.8 + 0.9 * below for below in reversed(range(len(lines)))]
+        styles = zip(cycle(COLOURS), cycle(LINES), cycle(MARKERS), strict=False)
+        for (name, values), width, (colour, dashes, marker) in zip(
+            lines.items(), widths, styles, strict=False
+        ):
+            places = range(1, len(values) + 1) if x is None else x
+            shown = marker if len(values) < 20 else ""
+            axes.plot(
+                places,
+                values,
+                label=name,
+                color=colour,
+                linestyle=dashes,
+                linewidth=width,
+                marker=shown,
+                markersize=3 + 1.5 * width,
+                markerfacecolor="none" if width > 1.8 else colour,
+            )
+        axes.set_xlabel(xlabel)
+        axes.set_ylabel(ylabel)
+        if log:
+            axes.set_yscale("log")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        if len(lines) > 1:
+            axes.legend(loc="lower left", bbox_to_anchor=(0, 1.01), ncols=2, handlelength=3.5)
+
+    return _drawing((5.8, 3.6), draw, f"{ylabel} ({xlabel})", lines)
+
+
+def _drawing(
+    size: tuple[float, float], draw: Callable[[Figure], None], title: str, texts: Iterable[str]
+) -> SvgFigure:
+    """Return a figure as SVG whose texts are the viewer's to draw: a notebook need not have Korean fonts."""
+    content = io.StringIO()
+    with figures.style(" ".join([title, *texts]), text_as_text=True):
+        figure = Figure(figsize=size, layout="tight")
+        draw(figure)
+        metadata = {**figures.METADATA[".svg"], **({"Title": title} if title else {})}
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+            figure.savefig(content, format="svg", metadata=metadata)
+    return SvgFigure(content.getvalue())
 
 
 def _map(
     axes: Axes, weights: Tensor, rows: Labels, columns: Labels, title: str, *, numbers: bool = False
 ) -> None:
     values = weights.detach().float().numpy()
-    axes.imshow(
-        values, cmap="Blues", vmin=min(0.0, values.min()), vmax=max(1e-9, values.max()), aspect="auto"
+    low, high = min(0.0, values.min()), max(1e-9, values.max())
+    axes.imshow(values, cmap="Blues", vmin=low, vmax=high, aspect="auto", interpolation="none")
+    axes.grid(False)
+    turned = any(len(name) > 2 for name in columns)
+    axes.set_xticks(
+        range(len(columns)), columns, rotation=60 if turned else 0, ha="right" if turned else "center"
     )
-    axes.set_xticks(range(len(columns)), columns, rotation=60, ha="right")
     axes.set_yticks(range(len(rows)), rows)
     axes.set_title(title, fontsize=10)
     if numbers:
