@@ -204,3 +204,26 @@ def test_the_live_page_opens_in_the_language_of_the_chapter(
     assert targets in [[(language, kind)] for kind in ("cross", "encoder", "own")]
     assert "<strong>" in shown[shown.index('<div class="live">') : shown.index("<iframe")]
     assert pages.with_live_page(body, language, None) == body
+
+
+def labels_of(chapter: str) -> list[str]:
+    """Return the texts that the figures of a Korean chapter show: axes, titles, names of curves."""
+    shown: list[str] = []
+    for code in cells("ko", chapter):
+        for call in ast.walk(ast.parse(code)):
+            if isinstance(call, ast.Call):
+                shown += [
+                    code_and_texts(ast.unparse(k.value))[1][0]
+                    for k in call.keywords
+                    if k.arg in ("xlabel", "ylabel", "title") and ast.unparse(k.value) != "''"
+                ]
+                if getattr(call.func, "id", "") == "curves" and isinstance(call.args[0], ast.Dict):
+                    shown += [key.value for key in call.args[0].keys if isinstance(key, ast.Constant)]
+    return shown
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_the_figures_of_a_korean_chapter_are_labelled_in_korean(chapter: str) -> None:
+    names = {"BERT", "GPT"}
+    english = [text for text in labels_of(chapter) if not HANGUL.search(text) and text not in {*names, "d_k"}]
+    assert english == []
