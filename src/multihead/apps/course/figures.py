@@ -34,8 +34,14 @@ def heatmap(
     return _drawing(size, draw, title, [*rows, *columns])
 
 
-def heads(weights_HQK: Tensor, rows: Labels = (), columns: Labels = (), *, title: str = "head") -> SvgFigure:
-    """Return a heat map for each head, (heads, rows, columns), side by side while labels stay readable."""
+def heads(
+    weights_HQK: Tensor, rows: Labels = (), columns: Labels = (), *, title: str | Labels = "head"
+) -> SvgFigure:
+    """Return a heat map for each head, (heads, rows, columns), side by side while labels stay readable.
+
+    ``title`` stands above each map with its number, or is a list of titles.
+    """
+    titles = [f"{title} {head + 1}" for head in range(len(weights_HQK))] if isinstance(title, str) else title
     H, Q, K = weights_HQK.shape
     width = 0.8 + 0.25 * K
     across = max(1, min(H, int(WIDEST / width)))
@@ -43,10 +49,10 @@ def heads(weights_HQK: Tensor, rows: Labels = (), columns: Labels = (), *, title
     def draw(figure: Figure) -> None:
         for head in range(H):
             axes = figure.add_subplot(-(-H // across), across, head + 1)
-            _map(axes, weights_HQK[head], rows, columns, f"{title} {head + 1}")
+            _map(axes, weights_HQK[head], rows, columns, titles[head])
 
     size = (across * width, -(-H // across) * (1.1 + 0.25 * Q))
-    return _drawing(size, draw, title, [*rows, *columns])
+    return _drawing(size, draw, ", ".join(titles), [*rows, *columns])
 
 
 def images(
