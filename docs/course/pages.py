@@ -98,8 +98,9 @@ def render(text: str) -> str:
         return f"\x00{len(kept) - 1}\x00"
 
     def formula(found: re.Match[str]) -> str:
-        display = found[1] is not None
-        return convert(found[1] or found[2], display="block" if display else "inline")
+        if found[1] is None:
+            return convert(found[2], display="inline")
+        return f'<span class="formula">{convert(found[1], display="block")}</span>'
 
     marked = MATH.sub(formula, FENCE.sub(keep, text))
     text = re.sub("\x00(\\d+)\x00", lambda found: kept[int(found[1])], marked)

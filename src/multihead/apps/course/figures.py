@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import cycle
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -85,7 +86,7 @@ def images(
             axes.set_xticks([])
             axes.set_yticks([])
             if titles:
-                axes.set_title(titles[number], fontsize=8)
+                axes.set_title(titles[number], fontsize=9)
 
     size = (min(WIDEST, 1.25 * columns), (1.1 + 0.2 * lines) * rows)
     return _drawing(size, draw, "", titles)
@@ -130,7 +131,7 @@ def curves(
         if len(lines) > 1:
             axes.legend(loc="lower left", bbox_to_anchor=(0, 1.01), ncols=2, handlelength=3.5)
 
-    return _drawing((5.8, 3.6), draw, f"{ylabel} ({xlabel})", lines)
+    return _drawing((5.8, 3.8), draw, f"{ylabel} ({xlabel})", lines)
 
 
 def _drawing(
@@ -138,7 +139,8 @@ def _drawing(
 ) -> SvgFigure:
     """Return a figure as SVG whose texts are the viewer's to draw: a notebook need not have Korean fonts."""
     content = io.StringIO()
-    with figures.style(" ".join([title, *texts]), text_as_text=True):
+    # Chapters reduce a figure on a phone: larger letters than those of the other figures.
+    with figures.style(" ".join([title, *texts]), text_as_text=True), mpl.rc_context({"font.size": 11}):
         figure = Figure(figsize=size, layout="tight")
         draw(figure)
         metadata = {**figures.METADATA[".svg"], **({"Title": title} if title else {})}
@@ -160,7 +162,7 @@ def _map(
         range(len(columns)), columns, rotation=60 if turned else 0, ha="right" if turned else "center"
     )
     axes.set_yticks(range(len(rows)), rows)
-    axes.set_title(title, fontsize=10)
+    axes.set_title(title, fontsize=11)
     if numbers:
         for (row, column), value in np.ndenumerate(values):
             dark = value > 0.6 * values.max()
