@@ -309,3 +309,28 @@ def test_facts_are_json_that_cannot_end_their_element(html: str) -> None:
     assert json.loads(re.findall(r"const CHECKSUMS = (\{.*?\});", html)[0]).keys() == {
         "engine", "weights", "vocabularies", "facts", "worker",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("address", "languages", "kind", "text"),
+    [
+        ("#language=ko&kind=own&text=da%20bo%20%3Cb%3E", {"ko"}, "own", "da bo <b>"),
+        ("#language=fr&kind=__proto__&text=da%20bo", {"en", "ko"}, "cross", "da bo"),
+    ],
+)
+def test_the_address_chooses_language_map_and_text(
+    browser: Any, html: str, tmp_path: Path, address: str, languages: set[str], kind: str, text: str
+) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(html, encoding="utf-8")
+    page = browser.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(path.as_uri() + address)
+    page.wait_for_selector("html[data-ready]", state="attached")
+    assert page.evaluate("document.documentElement.lang") in languages
+    assert page.input_value("#source") == text
+    page.wait_for_selector("html[data-explained]", state="attached")
+    assert page.is_checked(f'input[value="{kind}"]')
+    page.close()
+    assert errors == []
