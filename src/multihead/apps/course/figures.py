@@ -105,7 +105,8 @@ def curves(
     def draw(figure: Figure) -> None:
         axes = figure.add_subplot()
         # The first line is the widest: one that lies under another remains visible on both sides of it.
-        widths = [1.8 + 0.9 * below for below in reversed(range(len(lines)))]
+        step = min(0.9, 2.0 / max(1, len(lines) - 1))
+        widths = [1.8 + step * below for below in reversed(range(len(lines)))]
         styles = zip(cycle(COLOURS), cycle(LINES), cycle(MARKERS), strict=False)
         for (name, values), width, (colour, dashes, marker) in zip(
             lines.items(), widths, styles, strict=False
