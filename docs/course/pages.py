@@ -35,7 +35,7 @@ LIVE = re.compile(r'<div class="live" data-show="([^"]*)">(.*?)</div>', re.DOTAL
 """A part of a chapter that the live page illustrates; data-show is what the page opens with."""
 MATH = re.compile(r"\$\$(.+?)\$\$|(?<![\\$A-Za-z0-9])\$((?:(?!\n\n)[^$])+?)\$(?![A-Za-z0-9])", re.DOTALL)
 SOURCE = re.compile(r"\s*(@|def |class )")
-"""How an output begins that is the source of a function or a class."""
+"""Beginning of an output that is the source of a function or a class."""
 FENCE = re.compile(r"^```.*?^```\s*$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 
 

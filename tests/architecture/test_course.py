@@ -218,7 +218,7 @@ def labels_of(chapter: str) -> list[str]:
                     if k.arg in ("xlabel", "ylabel", "title") and ast.unparse(k.value) != "''"
                 ]
                 if getattr(call.func, "id", "") == "curves" and isinstance(call.args[0], ast.Dict):
-                    shown += [key.value for key in call.args[0].keys if isinstance(key, ast.Constant)]
+                    shown += [str(key.value) for key in call.args[0].keys if isinstance(key, ast.Constant)]
     return shown
 
 

@@ -30,7 +30,7 @@ SEQUENTIAL = LinearSegmentedColormap.from_list(
 )
 """Single-hue sequential colour map: it reads the same to colour-blind readers and in greyscale."""
 
-METADATA = {
+METADATA: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None, "Creator": "multihead"},
     ".png": {"Software": "multihead"},
     ".pdf": {"CreationDate": None, "Creator": "multihead", "Producer": None},
