@@ -22,3 +22,7 @@ class UserError(Exception):
     def __str__(self) -> str:
         message = f"{self.place}: {self.fact}" if self.place else self.fact
         return f"{message.rstrip('.')}. {self.remedy}" if self.remedy else message
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython and Jupyter print in place of a traceback."""
+        return [str(self)]

@@ -1,6 +1,10 @@
 """The Python API: one loaded class per task."""
 
+import base64
 import copy
+import gzip
+import os
+import random
 import re
 import subprocess
 import sys
@@ -18,12 +22,15 @@ from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.inspect.page import HtmlPage
 from multihead.recipe import model_kinds
-from multihead.recipe.settings import TokenizerSettings
+from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.run import Run
+from multihead.system.notebook import ResultList
 from multihead.tasks.drawing.image_generator import ImageGenerator
 from multihead.tasks.drawing.loaded import LoadedImageGenerator
 from multihead.tasks.masked import mask_tokens as masking
 from multihead.tasks.masked.loaded import LoadedMaskFiller
+from multihead.tasks.translation.lines.translation import Output, Translation
+from multihead.tasks.translation.text_methods import SearchKeys
 from multihead.text import lossless
 from multihead.text.tokenizer import Tokenizer
 from multihead.text.training import train
@@ -45,7 +52,8 @@ def made(folder: Path, kind: str, tokenizer: Tokenizer | None, sizes: dict[str, 
 def shown(page: HtmlPage) -> str:
     """Return the HTML that a notebook displays."""
     [inside] = re.findall(r'srcdoc="([^"]*)"', page._repr_html_())
-    assert unescape(inside) == page.html
+    [packed] = re.findall(r'atob\("([^"]*)"\)', unescape(inside))
+    assert gzip.decompress(base64.b64decode(packed)).decode() == page.html
     return page.html
 
 
@@ -207,3 +215,59 @@ def test_a_method_of_another_kind_of_run_lists_the_available_methods(trained: Pa
         translator.generate("eins")
     assert not hasattr(translator, "_private")
     assert copy.copy(translator).translate(["eins"]) == translator.translate(["eins"])
+
+
+def test_what_is_displayed_is_short(trained: Path, corpus: tuple[Path, Path]) -> None:
+    translator = multihead.load(trained)
+    large = translator.inspect(" ".join(["eins", "zwei", "drei"] * 13))
+    assert len(repr(large)) < 100
+    for page in (large, translator.inspect("eins"), HtmlPage(random.Random(3).randbytes(200_000).hex())):
+        assert len(page._repr_html_()) <= 200_000
+    results = multihead.evaluate(trained, source=corpus[0], target=corpus[1], beam_size=1)
+    assert len(repr(results)) < 400
+    html = results._repr_html_()  # type: ignore[attr-defined]
+    assert "BLEU" in html
+    assert str(results[corpus[0].name].outputs) not in html
+
+
+def test_translations_are_displayed_as_a_table() -> None:
+    outputs = [Output(text, (5,), -0.5, -0.5, cut=False) for text in ("a <b>", "c")]
+    html = Translation.of("x & y", outputs)._repr_html_()
+    assert "<td" in html
+    assert "x &amp; y" in html
+    assert "a &lt;b&gt;" in html
+    assert "Alternatives" in html
+    assert "Note" not in html
+    many = ResultList([Translation("t", f"line {number}") for number in range(53)])
+    assert many == list(many)
+    assert "line 49" in many._repr_html_()
+    assert "line 50" not in many._repr_html_()
+    assert "3 more" in many._repr_html_()
+
+
+def test_the_completed_search_keys_are_those_of_the_settings() -> None:
+    assert set(SearchKeys.__annotations__) == set(SearchSettings.model_fields)
+
+
+def test_a_type_checker_knows_the_translator_and_the_search_keys(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    script = tmp_path / "user.py"
+    script.write_text(
+        "import multihead\n"
+        "translator = multihead.load('runs/de-en')\n"
+        "reveal_type(translator.translate('eins', beam_size=3))\n"
+        "reveal_type(translator.translate(['eins'], n_best=2))\n"
+        "translator.translate('eins', beam_sise=3)\n"
+        "translator.translate('eins', beam_size='3')\n",
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "mypy", "--follow-imports=silent", "--no-error-summary", str(script)]
+    environment = {**os.environ, "MYPYPATH": os.pathsep.join(sys.path)}
+    answers = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment
+    )
+    kinds = [line.partition(": ")[2] for line in answers.stdout.splitlines()]
+    assert 'Revealed type is "str"' in kinds[0]
+    assert "list[multihead.tasks.translation.lines.translation.Translation]" in kinds[1]
+    assert "beam_sise" in kinds[2]
+    assert "beam_size" in kinds[3]

@@ -1,11 +1,17 @@
 """The scripts of examples/ run as they stand, one after the other on one small run."""
 
+import ast
+import contextlib
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from multihead.errors import UserError
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -58,3 +64,35 @@ def test_a_layer_of_its_own_learns(tmp_path: Path) -> None:
     losses = [float(line.rpartition(" ")[2]) for line in run("layer.py", tmp_path).strip().split("\n")]
     assert len(losses) == 3
     assert losses[-1] < 0.9 * losses[0]
+
+
+def show(results: list[Any]) -> list[str]:
+    """Return what a notebook displays for the results of its cells."""
+    return [result._repr_html_() if hasattr(result, "_repr_html_") else repr(result) for result in results]
+
+
+def test_the_notebook_displays_tables_and_a_page(folder: Path) -> None:
+    notebook = json.loads((EXAMPLES / "notebook.ipynb").read_text(encoding="utf-8"))
+    names: dict[str, Any] = {}
+    results = []
+    with contextlib.chdir(folder):
+        for cell in (cell for cell in notebook["cells"] if cell["cell_type"] == "code"):
+            assert not cell["outputs"]
+            *statements, last = ast.parse(cell["source"]).body
+            assert isinstance(last, ast.Expr)
+            exec(compile(ast.Module(statements, []), "cell", "exec"), names)
+            try:
+                results.append(eval(compile(ast.Expression(last.value), "cell", "eval"), names))
+            except UserError as error:
+                assert "raises-exception" in cell["metadata"]["tags"]
+                results.append("\n".join(error._render_traceback_()))
+    translator, texts, page, scores, mistake = show(results)
+    assert translator.startswith("<Translator runs/example")
+    assert "Confidence" in texts
+    assert "Alternatives" in texts
+    assert "zweiundvierzig" in texts
+    assert page.startswith("<iframe")
+    assert len(page) < 200_000
+    assert "BLEU" in scores
+    assert "\n" not in mistake
+    assert "beam_size = 0" in mistake

@@ -1,5 +1,6 @@
 """Common parts of the classes that ``multihead.load`` returns."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
@@ -28,7 +29,7 @@ class ListsMethods:
             raise AttributeError(f"{kind.__name__} has no method {name!r}; available are {available}")
 
 
-def change_settings(settings: AnySettings, given: dict[str, Any]) -> AnySettings:
+def change_settings(settings: AnySettings, given: Mapping[str, Any]) -> AnySettings:
     """Return settings with some keys changed. Raises ``UserError``: unknown key, value out of range."""
     fields = type(settings).model_fields
     try:

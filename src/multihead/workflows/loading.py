@@ -38,15 +38,7 @@ def load(
     device: str = ...,
     precision: Precision = ...,
     model_file: Code = ...,
-    task: None = ...,
-) -> Any: ...
-@overload
-def load(
-    *runs: str | Path,
-    device: str = ...,
-    precision: Precision = ...,
-    model_file: Code = ...,
-    task: Literal["translation"],
+    task: Literal["translation"] | None = ...,
 ) -> "LoadedTranslator": ...
 @overload
 def load(
@@ -100,7 +92,8 @@ def load(
         precision: of a translator's matrix products, as in ``multihead translate --precision``.
         model_file: the Python file of a model from outside the package; it is executed. A run folder never
             names a file that is executed.
-        task: the expected task, which also tells a type checker the returned class. None: any.
+        task: the expected task, which also tells a type checker the returned class. None: any; a type checker
+            then expects a translator.
         engine: "native": a translator by the native kernels alone, on the CPU; PyTorch is not imported,
             unless a setting needs it (sampling, prefixes). "auto": with PyTorch, by the fastest engine; as
             "native" where PyTorch is not installed.

@@ -1,7 +1,7 @@
 """``multihead.evaluate`` and ``multihead.compare``: scores of trained translators."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from multihead import recipe as recipes
 from multihead.inspect.page import HtmlPage
@@ -10,9 +10,11 @@ from multihead.inspect.report.compared_numbers import to_dict
 from multihead.run import Run
 from multihead.system import plugins
 from multihead.system.hardware import Precision
+from multihead.system.notebook import ResultTable
 from multihead.tasks.translation import evaluate as measuring
 from multihead.tasks.translation.compare import comparable_runs, compare_runs, requested_tests
 from multihead.tasks.translation.evaluate import Evaluation, Way
+from multihead.tasks.translation.text_methods import SearchKeys
 from multihead.tasks.translation.without_effect import refuse_keys, refuse_other_methods
 from multihead.workflows.loading import load
 
@@ -27,7 +29,7 @@ def evaluate(
     source_language: str | None = None,
     zero_shot: bool = False,
     model_file: str | Path | None = None,
-    **search: object,
+    **search: Unpack[SearchKeys],
 ) -> dict[str, Evaluation]:
     """Translate test sets and score the outputs; several runs are scored together, as an ensemble.
 
@@ -44,7 +46,8 @@ def evaluate(
         search: keys of [search] that override the first run's recipe.
 
     Returns:
-        The results by name of the test set: ``bleu.value``, ``chrf.value``, ``outputs`` and others.
+        The results by name of the test set: ``bleu.value``, ``chrf.value``, ``outputs`` and others. A
+        notebook displays them as a table.
 
     Raises:
         UserError: a run is missing or not a translator; there is no test set; a file cannot be read.
@@ -58,7 +61,9 @@ def evaluate(
     named = to is not None or source_language is not None
     way = Way(source_language, to, zero_shot=zero_shot) if named else None
     sets = measuring.requested_test_sets(recipe.data, source, target, way=way)
-    return {test.name: measuring.evaluate(translator, test, recipe.search, run=run) for test in sets}
+    return ResultTable(
+        {test.name: measuring.evaluate(translator, test, recipe.search, run=run) for test in sets}
+    )
 
 
 class ComparedRuns:

@@ -25,6 +25,7 @@ from multihead.scores import (
     word_error_rate,
 )
 from multihead.system.disk import cache_root
+from multihead.system.notebook import DisplaysAsTable
 from multihead.system.progress import OnCount
 from multihead.tasks.translation.lines import Translator
 from multihead.tasks.translation.texts.calibration import calibration_error, raw_scores
@@ -59,8 +60,8 @@ class TestSet:
     way: Way | None = None
 
 
-@dataclass(frozen=True)
-class Evaluation:
+@dataclass(frozen=True, repr=False)
+class Evaluation(DisplaysAsTable):
     """Scores on a test set.
 
     Attributes:
@@ -101,6 +102,23 @@ class Evaluation:
     notes: list[str]
     raw_scores: list[tuple[float, float]] = field(default_factory=list)
     confidence_error: float | None = None
+
+    def row(self) -> dict[str, str]:
+        """Return the scores by the names of their columns."""
+        return {
+            "Test set": self.test_set.name,
+            "Pairs": f"{len(self.outputs):,}",
+            "BLEU": f"{self.bleu.value:.2f}",
+            "chrF": f"{self.chrf.value:.2f}",
+            "Exact": f"{self.exact:.1%}",
+            "Perplexity": f"{self.perplexity:.3g}",
+            "In the training data": "" if self.contaminated is None else f"{self.contaminated:,}",
+            "Notes": f"{len(self.notes):,}" if self.notes else "",
+        }
+
+    def __repr__(self) -> str:
+        cells = ", ".join(f"{name}: {cell}" for name, cell in self.row().items() if cell)
+        return f"<Evaluation {cells}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scores as a JSON object."""

@@ -1,11 +1,16 @@
 """The translator that ``multihead.load`` returns, with PyTorch."""
 
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
+from multihead.inspect.heatmap import heatmap
+from multihead.inspect.maps import align
 from multihead.inspect.page import HtmlPage, make_page
 from multihead.system.hardware import Precision
 from multihead.tasks.loaded import ListsMethods
+from multihead.tasks.translation.attention import Recording
 from multihead.tasks.translation.lines import Translator
 from multihead.tasks.translation.page import explore
 from multihead.tasks.translation.text_methods import TextMethods
@@ -49,4 +54,13 @@ class LoadedTranslator(ListsMethods, TextMethods, Translator):
         """
         undirected = self.directions is not None and self.asked is None
         directed = self.toward(to) if undirected or to is not None else self
-        return make_page(explore(directed, text, target, full=full))
+        exploration = explore(directed, text, target, full=full)
+        return replace(make_page(exploration), figure=lambda: _alignment_png(exploration.recordings[0]))
+
+
+def _alignment_png(recording: Recording) -> bytes:
+    """Return the heat map of the most informative cross-attention as PNG."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "alignment.png"
+        heatmap(align(recording.records, recording.source, recording.target), path)
+        return path.read_bytes()

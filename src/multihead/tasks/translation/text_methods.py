@@ -1,10 +1,13 @@
 """The methods of a loaded translator, with PyTorch or without it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, overload
+from typing import Any, Literal, Self, TypedDict, Unpack, overload
 
 from multihead.recipe.settings import SearchSettings
+from multihead.search.phrase import Phrase
+from multihead.system.notebook import ResultList
+from multihead.system.progress import OnCount
 from multihead.tasks.loaded import ListsMethods, change_settings
 from multihead.tasks.translation.lines.line_translator import LineTranslator
 from multihead.tasks.translation.lines.native_translator import NativeTranslator
@@ -18,6 +21,52 @@ _ARGUMENTS = ("prefixes", "progress", "first_number", "to", "source", "tags", "z
 """Arguments of ``Translator.translate`` that are not keys of [search]."""
 
 
+class SearchKeys(TypedDict, total=False):
+    """The keys of [search], see ``SearchSettings``: an editor completes them."""
+
+    method: Literal["beam", "greedy", "sample"]
+    beam_size: int
+    length_penalty: float
+    coverage_penalty: float
+    stop: Literal["exact", "first"]
+    n_best: int
+    max_extra: int
+    max_length: int
+    min_length: int
+    no_repeat_ngram: int
+    temperature: float
+    top_k: int
+    top_p: float
+    seed: int
+    batch_tokens: int
+    replace_unknown: bool
+
+
+class DirectedKeys(SearchKeys, total=False):
+    """The keys of [search], and the direction of a translation."""
+
+    to: str | None
+    source: str | None
+    tags: Sequence[str]
+    zero_shot: bool
+
+
+class TextKeys(DirectedKeys, total=False):
+    """The arguments that one text may have."""
+
+    glossary: Glossary | str | Path | None
+    sentences: bool
+
+
+class LineKeys(DirectedKeys, total=False):
+    """The arguments that lines may have."""
+
+    prefixes: Sequence[str] | None
+    progress: OnCount | None
+    first_number: int
+    phrases: Sequence[Sequence[Phrase]] | None
+
+
 class TextMethods(LineTranslator):
     """Translation of texts and lines with a translator loaded from run folders."""
 
@@ -25,10 +74,12 @@ class TextMethods(LineTranslator):
     _text_translator: TextTranslator | None = None
 
     @overload
-    def translate(self, lines: str, settings: SearchSettings | None = None, **given: Any) -> str: ...
+    def translate(
+        self, lines: str, settings: SearchSettings | None = None, **given: Unpack[TextKeys]
+    ) -> str: ...
     @overload
     def translate(
-        self, lines: Sequence[str], settings: SearchSettings | None = None, **given: Any
+        self, lines: Sequence[str], settings: SearchSettings | None = None, **given: Unpack[LineKeys]
     ) -> list[Translation]: ...
     def translate(
         self, lines: str | Sequence[str], settings: SearchSettings | None = None, **given: Any
@@ -55,7 +106,7 @@ class TextMethods(LineTranslator):
         if isinstance(lines, str):
             return self.translate_texts([lines], settings, **given)[0].text
         arguments = {key: given.pop(key) for key in _ARGUMENTS if key in given}
-        return super().translate(lines, self._merge(settings, given), **arguments)
+        return ResultList(super().translate(lines, self._merge(settings, given), **arguments))
 
     def translate_texts(
         self,
@@ -68,7 +119,7 @@ class TextMethods(LineTranslator):
         source: str | None = None,
         tags: Sequence[str] = (),
         zero_shot: bool = False,
-        **given: Any,
+        **given: Unpack[SearchKeys],
     ) -> list[TextTranslation]:
         """Translate texts of any length, with several sentences, placeholders and tags.
 
@@ -93,7 +144,7 @@ class TextMethods(LineTranslator):
             glossary = Glossary.load(glossary)
         settings = self._merge(settings, given)
         translator = self._texts().around(directed)
-        return translator.translate(texts, settings, sentences=sentences, glossary=glossary)
+        return ResultList(translator.translate(texts, settings, sentences=sentences, glossary=glossary))
 
     def _texts(self) -> TextTranslator:
         """Return the text translator, whose files are read once."""
@@ -104,7 +155,7 @@ class TextMethods(LineTranslator):
             )
         return self._text_translator
 
-    def _merge(self, settings: SearchSettings | None, given: dict[str, Any]) -> SearchSettings:
+    def _merge(self, settings: SearchSettings | None, given: Mapping[str, object]) -> SearchSettings:
         merged = change_settings(settings or self.settings, given)
         refuse_other_methods([f"search.{key}" for key in given], merged.method)
         return merged

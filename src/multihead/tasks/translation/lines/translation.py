@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from multihead.search.outputs import Hypothesis
+from multihead.system.notebook import DisplaysAsTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Translation:
+class Translation(DisplaysAsTable):
     """A line and its translation.
 
     Attributes:
@@ -55,6 +56,13 @@ class Translation:
         best = outputs[0]
         note = f"the translation was cut after {len(best.tokens):,} tokens" if best.cut else None
         return cls(best.text, line, tuple(outputs), note)
+
+    def row(self) -> dict[str, str]:
+        """Return the cells by the names of their columns."""
+        others = "\n".join(output.text for output in self.hypotheses[1:])
+        score = f"{self.hypotheses[0].score:.2f}" if self.hypotheses else ""
+        row = {"Source": self.source, "Translation": self.text, "Score": score}
+        return {**row, "Alternatives": others, "Note": self.note or ""}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from multihead.system.notebook import DisplaysAsTable
 from multihead.tasks.translation.texts.confidence import LOW
 from multihead.text.markup import Markup
 from multihead.text.terms import Term
@@ -54,7 +55,7 @@ class SentenceTranslation:
 
 
 @dataclass(frozen=True, slots=True)
-class TextTranslation:
+class TextTranslation(DisplaysAsTable):
     """A text and its translation.
 
     Attributes:
@@ -100,6 +101,11 @@ class TextTranslation:
     def doubtful(self) -> bool:
         """True if any sentence should be reviewed."""
         return any(sentence.doubtful for sentence in self.sentences)
+
+    def row(self) -> dict[str, str]:
+        """Return the cells by the names of their columns."""
+        row = {"Source": self.source, "Translation": self.text, "Confidence": f"{self.confidence:.0%}"}
+        return {**row, "Alternatives": "\n".join(self.alternatives), "Note": "\n".join(self.warnings)}
 
     def __str__(self) -> str:
         return self.text
