@@ -11,6 +11,7 @@ import pytest
 from serving import SLOW, post, reversing, send, service, upper
 from starlette.requests import ClientDisconnect, Request
 
+from multihead.apps.serve import service as service_module
 from multihead.apps.serve.app import Serving
 from multihead.apps.serve.corrections import HEADING, Corrections
 from multihead.apps.serve.glossaries import Glossaries
@@ -123,7 +124,9 @@ def test_alternatives_are_the_next_best_of_each_sentence(address: str) -> None:
 def test_html_keeps_its_tags_and_notes_name_the_sentence(address: str) -> None:
     found = translate(address, q="<p>ab</p><br><p>cd</p>", format="html")[1]
     assert found == {"translatedText": "<p>ba</p><br><p>dc</p>"}
-    assert translate(address, q="cut")[1] == {"translatedText": "tuc", "notes": ["sentence 1: cut"]}
+    answer = translate(address, q="cut")[1]
+    assert answer.pop("review") == [{"place": "sentence 1", "reason": "cut"}]
+    assert answer == {"translatedText": "tuc", "notes": ["sentence 1: cut"]}
 
 
 def test_a_glossary_that_is_named_must_exist(address: str) -> None:
@@ -199,13 +202,42 @@ def test_a_document_is_translated_and_downloaded(address: str) -> None:
     assert headers["content-disposition"] == 'attachment; filename="letter _.en.txt"'
     assert send(f"{address}/download_file/nothing")[0] == 404
     assert "cautions" not in answer
-    assert upload(address, "a.xlf", b"abc")[1]["cautions"] == ["names another language"]
+    xliff = upload(address, "a.xlf", b"abc")[1]
+    assert xliff["cautions"] == ["names another language"]
+    assert xliff["review"] == [{"place": "a.xlf:3", "reason": "low confidence"}]
+    assert xliff["reviewCount"] == 1
     assert upload(address, "virus.exe", b"abc")[0] == 400
     assert upload(address, "messages.po", b"abc") == (
         400,
         {"error": "messages.po: malformed", "message": "messages.po: malformed"},
     )
     assert post(f"{address}/translate_file", file="abc")[0] == 400
+
+
+FRENCH = "Le petit chien court vite. Il aime la grande forêt."
+
+
+def test_a_text_of_another_language_is_refused_or_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("py3langid")
+    with reversing(("de", "en"), ("de", "fr"), translate_document=upper) as at:
+        status, answer = post(f"{at}/translate", q=FRENCH, source="auto", target="en")
+        assert status == 400
+        fact = "the text is in French, as it seems; this server translates de to en, de to fr"
+        assert answer["error"] == fact
+        assert post(f"{at}/sentences", q=FRENCH, source="auto", target="en")[1]["error"] == fact
+        monkeypatch.setattr(service_module, "foreign", lambda results, source: f"not {source}")
+        status, answer = post(f"{at}/translate", q=[FRENCH, "ab"], source="de", target="en")
+        assert (status, answer["notes"]) == (200, ["text 1, not de", "text 2, not de"])
+        assert upload(at, "a.txt", FRENCH.encode())[0] == 200
+    with reversing(("de", "en"), ("fr", "en")) as at:
+        answer = post(f"{at}/translate", q=FRENCH, source="auto", target="en")[1]
+        assert answer["detectedLanguage"]["language"] == "fr"
+
+
+def test_sentences_to_review_are_listed_with_their_reasons(address: str) -> None:
+    answer = post(f"{address}/translate", q="ab. cut", source="de", target="en")[1]
+    assert {"place": "sentence 2", "reason": "cut"} in answer["review"]
+    assert "review" not in post(f"{address}/translate", q="ab", source="de", target="en")[1]
 
 
 def test_settings_health_page_and_inspection_routes(address: str) -> None:

@@ -1,7 +1,10 @@
 """Published clients of LibreTranslate and DeepL, unmodified."""
 
 import io
+import time
 from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -91,6 +94,29 @@ def test_deepl(address: str) -> None:
         client.translate_text("a", target_lang="DE", source_lang="EN", formality="more")
     with pytest.raises(library.AuthorizationException):
         library.DeepLClient(f"{KEY}x", server_url=address).translate_text("a", target_lang="EN-GB")
+
+
+def test_deepl_documents(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library: Any = pytest.importorskip("deepl")
+    client = library.DeepLClient(KEY, server_url=address)
+    clock = SimpleNamespace(time=time.time, sleep=lambda seconds: time.sleep(0.01))
+    monkeypatch.setattr("deepl.translator.time", clock)
+    (tmp_path / "a.txt").write_text("hallo")
+    files = tmp_path / "a.txt", tmp_path / "a.en.txt"
+    status = client.translate_document_from_filepath(*files, source_lang="DE", target_lang="EN-US")
+    assert (status.done, status.billed_characters) == (True, 5)
+    assert files[1].read_text() == "HALLO"
+    with pytest.raises(library.DocumentTranslationException, match=r"messages\.po: malformed") as caught:
+        client.translate_document(b"a", io.BytesIO(), target_lang="DE", filename="messages.po")
+    handle = caught.value.document_handle
+    with pytest.raises(library.DeepLException, match="malformed"):
+        client.translate_document_download(handle)
+    with pytest.raises(library.DeepLException, match="no such document"):
+        client.translate_document_get_status(library.DocumentHandle(handle.document_id, "wrong"))
+    with pytest.raises(library.DeepLException, match="output_format"):
+        client.translate_document_upload(b"a", target_lang="EN-US", filename="a.txt", output_format="pdf")
+    with pytest.raises(library.DeepLException, match="not supported"):
+        client.translate_document_upload(b"a", target_lang="EN-US", filename="a.exe")
 
 
 def test_deepl_with_a_glossary(address: str) -> None:

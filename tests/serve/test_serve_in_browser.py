@@ -149,8 +149,12 @@ def test_the_page_speaks_korean_and_is_dark_when_asked(opened: Opened) -> None:
 
 
 def test_an_error_of_the_server_is_shown(opened: Opened) -> None:
+    opened.page.fill("#input", "abc")
+    assert opened.output() == "cba"
     opened.page.fill("#input", "a" * 501)
-    opened.wait_for("document.querySelector('#message').textContent.includes('more than 500 characters')")
+    opened.wait_for("document.querySelector('#output').textContent.includes('more than 500 characters')")
+    assert "cba" not in opened.page.inner_text("#output")
+    assert not opened.page.is_visible("#copy")
     opened.errors.clear()  # browsers log every answer of status 413
 
 
@@ -161,6 +165,14 @@ def test_a_file_comes_back_translated(opened: Opened) -> None:
         page.click(".document a")
     assert waiting.value.suggested_filename in ("letter.en.txt", "letter.de.txt")
     assert Path(waiting.value.path()).read_bytes() == b"HALLO"
+
+
+def test_the_places_to_review_in_a_file_are_listed(opened: Opened) -> None:
+    page = opened.page
+    page.set_input_files("#file", {"name": "a.xlf", "mimeType": "text/plain", "buffer": b"hallo"})
+    page.click(".review summary")
+    assert page.inner_text(".review summary") == "1 to review"
+    assert page.inner_text(".review li") == "a.xlf:3: low confidence"
 
 
 def test_other_translations_of_a_sentence_are_chosen_and_kept(opened: Opened) -> None:

@@ -14,10 +14,10 @@ import uvicorn
 
 from multihead.apps.serve.app import Serving, application
 from multihead.apps.serve.connections import READ_SECONDS, timed_protocol
+from multihead.apps.serve.documents import TranslatedDocument, TranslateDocument
 from multihead.apps.serve.fair_queue import FairQueue
-from multihead.apps.serve.libretranslate import TranslateDocument
 from multihead.apps.serve.queued import QueuedTranslator
-from multihead.apps.serve.service import ServedDirection, Service
+from multihead.apps.serve.service import Review, ServedDirection, Service
 from multihead.errors import UserError
 from multihead.recipe.settings import SearchSettings
 from multihead.tasks.translation.lines import Output, Translation, Translator
@@ -77,11 +77,13 @@ def inspected(run: str, sentence: str) -> str:
 
 def upper(
     translator: TextTranslator, direction: ServedDirection, name: str, content: bytes
-) -> tuple[bytes, list[str]]:
-    """Translate a document to capitals; an XLIFF file names another language."""
+) -> TranslatedDocument:
+    """Translate a document to capitals; an XLIFF file names another language, and has a place to review."""
     if name.endswith(".po"):
         raise UserError("malformed", place=name)
-    return content.upper(), ["names another language"] if name.endswith(".xlf") else []
+    is_xliff = name.endswith(".xlf")
+    review = [Review(f"{name}:3", "low confidence")] if is_xliff else []
+    return TranslatedDocument(content.upper(), ["names another language"] if is_xliff else [], review)
 
 
 @contextmanager

@@ -30,13 +30,14 @@ from multihead.apps.serve.access import ApiKeys, Rate
 from multihead.apps.serve.app import Serving, application
 from multihead.apps.serve.connections import BACKLOG, IDLE_SECONDS, timed_protocol
 from multihead.apps.serve.corrections import Corrections
+from multihead.apps.serve.documents import TranslatedDocument
 from multihead.apps.serve.fair_queue import FairQueue
 from multihead.apps.serve.glossaries import Glossaries
 from multihead.apps.serve.handling import RequestLimits
 from multihead.apps.serve.logs import json_log, no_log
 from multihead.apps.serve.metrics import Metrics
 from multihead.apps.serve.queued import QueuedTranslator
-from multihead.apps.serve.service import ServedDirection, Service
+from multihead.apps.serve.service import Review, ServedDirection, Service
 from multihead.cli import _console, _options
 from multihead.cli._effect import SEARCH_OF_THE_BEST
 from multihead.cli._searching import Precision, search_settings
@@ -218,8 +219,8 @@ def _directions(
 
 def _translated_document(
     translator: TextTranslator, direction: ServedDirection, name: str, content: bytes
-) -> tuple[bytes, list[str]]:
-    """Return the translated document, and its cautions."""
+) -> TranslatedDocument:
+    """Return the translated document, its cautions, and the places to review."""
     documents = about_documents("multihead.apps.documents.translating_documents", name)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
@@ -233,7 +234,8 @@ def _translated_document(
             raise UserError(error.fact, place=place or None, remedy=error.remedy) from None
         finally:
             memory.return_memory()
-        return output.read_bytes(), list(summary.cautions)
+        review = [Review(note.place.replace(f"{folder}/", ""), note.reason) for note in summary.notes]
+        return TranslatedDocument(output.read_bytes(), list(summary.cautions), review)
 
 
 def _sentence_inspector(device: str) -> Callable[[str, str], str]:

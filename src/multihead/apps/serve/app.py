@@ -9,9 +9,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from multihead.apps.serve.deepl import DeepL
+from multihead.apps.serve.documents import Documents, TranslateDocument
 from multihead.apps.serve.guard import Guard
 from multihead.apps.serve.handling import Handling, Serving
-from multihead.apps.serve.libretranslate import LibreTranslate, TranslateDocument
+from multihead.apps.serve.libretranslate import LibreTranslate
 from multihead.apps.serve.openapi import description
 from multihead.apps.serve.page_routes import InspectSentence, PageRoutes
 from multihead.apps.serve.refusal import RefusedError, error_response, refusal
@@ -40,6 +41,7 @@ def application(
     metrics = settings.metrics
     metrics.watch_queue(lambda: service.queue.waiting)
     handling = Handling(service, settings)
+    documents = Documents(handling, translate_document)
 
     async def health(request: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -53,8 +55,8 @@ def application(
 
     routes = [
         *PageRoutes(handling, inspect_sentence).routes,
-        *LibreTranslate(handling, translate_document).routes,
-        *DeepL(handling).routes,
+        *LibreTranslate(handling, documents).routes,
+        *DeepL(handling, documents).routes,
         Route("/health", health, methods=["GET"]),
         Route("/metrics", expose, methods=["GET"]),
         Route("/openapi.json", openapi, methods=["GET"]),

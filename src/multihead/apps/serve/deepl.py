@@ -1,4 +1,4 @@
-"""DeepL's API, version 2, for its official clients (``server_url``): translation, usage and glossaries."""
+"""DeepL's API, version 2, for its official clients (``server_url``): texts, documents, glossaries."""
 
 from collections.abc import Mapping
 
@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from multihead.apps.serve.documents import Documents, StoredDocument, download
 from multihead.apps.serve.glossaries import Made, as_tsv, entries_of
 from multihead.apps.serve.handling import Handling, key_name, while_connected
 from multihead.apps.serve.refusal import RefusedError
@@ -25,6 +26,9 @@ TRANSLATE = (
     "show_billed_characters",
     "model_type",
 )
+DOCUMENT = ("file", "filename", "source_lang", "target_lang", "formality", "output_format")
+ID_LETTERS = 8
+"""Letters of a stored document's name that are its id; the others are its key."""
 GLOSSARY = ("name", "source_lang", "target_lang", "entries", "entries_format")
 UNLIMITED = 1_000_000_000_000
 """The limit that DeepL reports for an account without one."""
@@ -44,16 +48,21 @@ class DeepL:
 
     Args:
         handling: reads and checks requests.
+        documents: translates and keeps documents.
     """
 
-    def __init__(self, handling: Handling) -> None:
+    def __init__(self, handling: Handling, documents: Documents) -> None:
         self._handling, self._service = handling, handling.service
+        self._documents = documents
 
     @property
     def routes(self) -> list[Route]:
         """The routes."""
         return [
             Route("/v2/translate", self.translate, methods=["POST"]),
+            Route("/v2/document", self.upload_document, methods=["POST"]),
+            Route("/v2/document/{id}", self.document_status, methods=["GET", "POST"]),
+            Route("/v2/document/{id}/result", self.document_result, methods=["GET", "POST"]),
             Route("/v2/languages", self.languages, methods=["GET", "POST"]),
             Route("/v2/usage", self.usage, methods=["GET", "POST"]),
             Route("/v2/glossaries", self.glossaries, methods=["GET"]),
@@ -73,7 +82,8 @@ class DeepL:
         source, target = language(values, "source_lang"), language(values, "target_lang")
         if not target:
             raise RefusedError(400, '"target_lang" must be a language code')
-        direction = self._service.direction(source, target, "\n".join(texts))
+        plain = "tag_handling" not in values
+        direction = self._service.direction(source, target, "\n".join(texts), sure=plain)
         chars = sum(map(len, texts))
         handling.spend(request, direction, chars)
         glossary = None
@@ -101,6 +111,53 @@ class DeepL:
                 translation["notes"] = answer.notes
             translations.append(translation)
         return JSONResponse({"translations": translations})
+
+    async def upload_document(self, request: Request) -> Response:
+        """Begin to translate a document; the answer has the id and the key to ask for it."""
+        handling = self._handling
+        fields = await handling.fields(request, DOCUMENT, max_bytes=handling.limits.file_bytes)
+        _check_choices(fields.values)
+        path, content = self._documents.upload(fields)
+        if not language(fields.values, "target_lang"):
+            raise RefusedError(400, '"target_lang" must be a language code')
+        if fields.values.get("output_format", path.suffix[1:]) != path.suffix[1:]:
+            raise RefusedError(400, f'"output_format" must be "{path.suffix[1:]}", as the document\'s')
+        text = content[:2000].decode("utf-8", "replace")
+        sides = "source_lang", "target_lang"
+        direction = handling.direction(fields.values, text, sides=sides, sure=False)
+        handling.spend(request, direction, len(content))
+        id = self._documents.begin(request, path, content, direction)
+        return JSONResponse({"document_id": id[:ID_LETTERS], "document_key": id[ID_LETTERS:]})
+
+    async def document_status(self, request: Request) -> Response:
+        """Report whether a document is translated."""
+        document = await self._document(request)
+        status: dict[str, object] = {
+            "document_id": request.path_params["id"],
+            "status": "done" if document.translated else "error" if document.until else "translating",
+        }
+        if document.translated:
+            status.update(billed_characters=document.size, **document.translated.remarks())
+        elif document.until:
+            status["error_message"] = document.error
+        return JSONResponse(status)
+
+    async def document_result(self, request: Request) -> Response:
+        """Return a translated document."""
+        document = await self._document(request)
+        if document.error:
+            raise RefusedError(400, document.error)
+        if document.translated is None:
+            raise RefusedError(503, "the document is not translated yet", retry=1)
+        return download(document.name, document.translated.content)
+
+    async def _document(self, request: Request) -> StoredDocument:
+        values = await self._handling.values(request, ("document_key",))
+        key = one_text(values, "document_key", 64)
+        document = self._documents.find(request.path_params["id"] + key)
+        if document.owner != key_name(request):
+            raise RefusedError(404, "there is no such document of this key")
+        return document
 
     async def languages(self, request: Request) -> Response:
         """List source or target languages."""

@@ -20,7 +20,7 @@ from multihead.apps.serve.refusal import RefusedError, error_response, refusal
 
 LEFT = 499
 """Status of a request whose client left before it was answered."""
-PREFIXES = ("/download_file/", "/v2/glossaries/", "/assets/")
+PREFIXES = ("/download_file/", "/v2/document/", "/v2/glossaries/", "/assets/")
 """Prefixes of paths that end in a parameter."""
 
 

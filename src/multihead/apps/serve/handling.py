@@ -1,7 +1,7 @@
 """Request handling common to all APIs: fields, keys, rates, and whether the client is still connected."""
 
 import asyncio
-from collections.abc import Collection, Coroutine, Mapping
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +23,9 @@ POLL_SECONDS = 0.25
 FORM_BYTES = 12
 """Maximum bytes of a character in a URL-encoded form."""
 MAX_FILE_BYTES = 16 << 20
+
+SIDES = ("source", "target")
+"""Fields with the languages of a request."""
 
 T = TypeVar("T")
 
@@ -135,9 +138,12 @@ class Handling:
         )
         return Options(parsed.alternatives, parsed.format, glossary=glossary)
 
-    def direction(self, values: Mapping[str, object], text: str) -> ServedDirection:
-        """Return the direction that ``source`` and ``target`` of a request name, or its text's."""
-        return self.service.direction(language(values, "source"), language(values, "target"), text)
+    def direction(
+        self, values: Mapping[str, object], text: str, *, sides: Sequence[str] = SIDES, sure: bool = True
+    ) -> ServedDirection:
+        """Return the direction that a request's fields name, or its text's; see ``Service.direction``."""
+        source, target = (language(values, side) for side in sides)
+        return self.service.direction(source, target, text, sure=sure)
 
     def spend(self, request: Request, direction: ServedDirection, chars: int) -> None:
         """Count the characters of a request. Raises ``RefusedError`` above the rate."""

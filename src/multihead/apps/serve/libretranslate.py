@@ -1,41 +1,20 @@
 """LibreTranslate's API: /translate, /detect, /languages, /suggest, /translate_file, /frontend/settings."""
 
-import secrets
-import time
-from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from multihead.apps.serve.handling import Handling, document_path, while_connected
-from multihead.apps.serve.queued import Ticket
+from multihead.apps.serve.documents import Documents, download, translated_name
+from multihead.apps.serve.handling import Handling, while_connected
 from multihead.apps.serve.refusal import RefusedError
 from multihead.apps.serve.request import TRANSLATE, one_text, parse_request
-from multihead.apps.serve.service import ServedDirection, detect_languages, for_request
-from multihead.data.documents import about_documents
-from multihead.errors import UserError
-from multihead.tasks.translation.texts.text_translator import TextTranslator
+from multihead.apps.serve.service import ServedDirection, detect_languages
 from multihead.text import identify
 from multihead.text.languages import language as language_named
 
-KEPT_SECONDS, KEPT_BYTES = 600, 256 << 20
-"""Time and total size for which translated documents are kept for download."""
 DETECT = ("q", "api_key")
 SUGGEST = ("q", "s", "source", "target", "api_key")
 TRANSLATE_FILE = ("file", "source", "target", "api_key")
-
-TranslateDocument = Callable[[TextTranslator, ServedDirection, str, bytes], tuple[bytes, list[str]]]
-"""Translates a document: translator, its direction, file name with its ending, content."""
-
-
-@dataclass(frozen=True)
-class _Kept:
-    name: str
-    content: bytes
-    until: float
 
 
 class LibreTranslate:
@@ -43,13 +22,12 @@ class LibreTranslate:
 
     Args:
         handling: reads and checks requests.
-        translate_document: translates documents; None: /translate_file is refused.
+        documents: translates and keeps documents.
     """
 
-    def __init__(self, handling: Handling, translate_document: TranslateDocument | None) -> None:
+    def __init__(self, handling: Handling, documents: Documents) -> None:
         self._handling, self._service = handling, handling.service
-        self._translate_document = translate_document
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._documents = documents
 
     @property
     def routes(self) -> list[Route]:
@@ -70,7 +48,8 @@ class LibreTranslate:
         values = await handling.values(request, TRANSLATE)
         parsed = parse_request(values, max_chars=handling.limits.chars)
         joined = "\n".join(parsed.texts)
-        direction = self._service.direction(parsed.source, parsed.target, joined)
+        plain = parsed.format == "text"
+        direction = self._service.direction(parsed.source, parsed.target, joined, sure=plain)
         handling.spend(request, direction, sum(map(len, parsed.texts)))
         options = handling.options(request, parsed, direction)
         translating = self._service.translate(parsed.texts, direction, options, request.state.client)
@@ -88,6 +67,12 @@ class LibreTranslate:
             f"{text}{note}" for text, answer in zip(texts, answers, strict=True) for note in answer.notes
         ]:
             response["notes"] = notes
+        if review := [
+            place._replace(place=f"{text}{place.place}")._asdict()
+            for text, answer in zip(texts, answers, strict=True)
+            for place in answer.review
+        ]:
+            response["review"] = review
         return JSONResponse(response)
 
     async def detect(self, request: Request) -> Response:
@@ -131,60 +116,21 @@ class LibreTranslate:
         """Translate a document; the answer has the address to download it from."""
         handling = self._handling
         fields = await handling.fields(request, TRANSLATE_FILE, max_bytes=handling.limits.file_bytes)
-        upload = fields.files.get("file")
-        if upload is None:
-            raise RefusedError(400, '"file" must be an uploaded file')
-        if self._translate_document is None:
-            raise RefusedError(501, "this server does not translate documents")
-        path = document_path(upload.name)
-        if path.suffix not in _endings():
-            raise RefusedError(400, f"files ending in {path.suffix or 'nothing'} are not supported")
-        direction = handling.direction(fields.values, upload.content[:2000].decode("utf-8", "replace"))
-        handling.spend(request, direction, len(upload.content))
-        translate = self._translate_document
-
-        def compute(ticket: Ticket) -> tuple[bytes, list[str]]:
-            return translate(for_request(direction, ticket), direction, path.name, upload.content)
-
-        try:
-            content, cautions = await while_connected(
-                request, self._service.run(compute, request.state.client)
-            )
-        except UserError as error:  # caused by the document
-            raise RefusedError(400, str(error)) from None
-        id = self._keep(f"{path.stem}.{direction.target}{path.suffix}", content)
-        answer: dict[str, object] = {"translatedFileUrl": str(request.url_for("download_file", id=id))}
-        if cautions:
-            answer["cautions"] = cautions
-        return JSONResponse(answer)
-
-    def _keep(self, name: str, content: bytes) -> str:
-        id = secrets.token_urlsafe(16)
-        self._forget(len(content))
-        self._kept[id] = _Kept(name, content, time.monotonic() + KEPT_SECONDS)
-        return id
-
-    def _forget(self, room: int) -> None:
-        """Drop expired documents, then the oldest until there is room."""
-        total = room + sum(len(document.content) for document in self._kept.values())
-        while self._kept:
-            oldest = next(iter(self._kept))
-            document = self._kept[oldest]
-            if total <= KEPT_BYTES and document.until > time.monotonic():
-                return
-            total -= len(document.content)
-            del self._kept[oldest]
+        path, content = self._documents.upload(fields)
+        direction = handling.direction(fields.values, content[:2000].decode("utf-8", "replace"), sure=False)
+        handling.spend(request, direction, len(content))
+        translating = self._documents.translate(path, content, direction, request.state.client)
+        translated = await while_connected(request, translating)
+        id = self._documents.keep(request, translated_name(path, direction), translated)
+        url = str(request.url_for("download_file", id=id))
+        return JSONResponse({"translatedFileUrl": url, **translated.remarks()})
 
     async def download_file(self, request: Request) -> Response:
         """Return a translated document; its address is its key."""
-        self._forget(0)
-        document = self._kept.get(request.path_params["id"])
-        if document is None:
-            raise RefusedError(404, "there is no such document; they are kept for ten minutes")
-        response = Response(document.content, media_type="application/octet-stream")
-        plain = document.name.encode("ascii", "replace").decode().replace("?", "_").replace('"', "_")
-        response.headers["content-disposition"] = f'attachment; filename="{plain}"'
-        return response
+        document = self._documents.find(request.path_params["id"])
+        if document.translated is None:
+            raise RefusedError(404, "the document is not translated")
+        return download(document.name, document.translated.content)
 
     async def settings(self, request: Request) -> Response:
         """Report the server's settings to a page."""
@@ -201,18 +147,11 @@ class LibreTranslate:
                 "charLimit": handling.limits.chars,
                 "frontendTimeout": 300,
                 "suggestions": handling.corrections is not None,
-                "supportedFilesFormat": sorted(_endings()) if self._translate_document else [],
+                "supportedFilesFormat": self._documents.endings,
                 "language": named,
                 "glossaries": list(handling.glossaries.named),
             }
         )
-
-
-def _endings() -> set[str]:
-    """Return the extensions of documents that are translated."""
-    library = about_documents("multihead.data.documents.library", "/translate_file")
-    endings: set[str] = set(library.BY_ENDING) - library.TABLES
-    return endings
 
 
 def _detect(text: str, direction: ServedDirection) -> dict[str, object]:

@@ -21,6 +21,9 @@ ERRORS = {
 OTHERS = {400: "The reason", 404: "Not found", 501: "Not installed"}
 STRING: Json = {"type": "string"}
 CODE: Json = {"type": "string", "description": 'A language code (BCP 47), "auto" to detect it.'}
+FILE: Json = {"type": "string", "contentMediaType": "application/octet-stream"}
+TYPE_QUERY: Json = {"name": "type", "schema": {"enum": ["source", "target"]}}
+KEY_QUERY: Json = {"name": "document_key", "required": True, "schema": STRING}
 KEY: Json = {"type": "string", "description": "API key, if the server needs one."}
 
 
@@ -34,6 +37,7 @@ def description(service: Service, limits: RequestLimits, *, keys: bool) -> Json:
     """
     text = {"type": "string", "maxLength": limits.chars}
     texts = {"oneOf": [text, {"type": "array", "items": text, "maxItems": request.MAX_TEXTS}]}
+    handle = _body({"document_key": STRING}, ["document_key"], key=False)
     paths: Json = {
         "/translate": _post("Translate a text or a list of texts", _translate(texts), _TRANSLATED),
         "/detect": _post("Identify the language of a text", _body({"q": text}, ["q"]), _DETECTED, 501),
@@ -48,7 +52,26 @@ def description(service: Service, limits: RequestLimits, *, keys: bool) -> Json:
         "/attention": _post("Attention between two sentences", _attention(text), {"type": "object"}),
         "/choices": _post("Translations that begin alike", _choices(text), {"type": "array"}),
         "/v2/translate": _post("Translate as DeepL does", _deepl(texts), _DEEPL),
-        "/v2/languages": _get("Languages as DeepL lists them", {"type": "array"}, 400, query=["type"]),
+        "/v2/document": {"post": _deepl_document()},
+        "/v2/document/{id}": {
+            **_get("Whether a document is translated", _STATUS, 400, 404, parameters=["id"], query=KEY_QUERY),
+            **_post(
+                "Whether a document is translated",
+                handle,
+                _STATUS,
+                parameters=["id"],
+            ),
+        },
+        "/v2/document/{id}/result": {
+            **_get("A translated document", None, 400, 404, parameters=["id"], query=KEY_QUERY),
+            **_post(
+                "A translated document",
+                handle,
+                None,
+                parameters=["id"],
+            ),
+        },
+        "/v2/languages": _get("Languages as DeepL lists them", {"type": "array"}, 400, query=TYPE_QUERY),
         "/v2/usage": _get("Characters translated for this key", _USAGE, 400),
         "/v2/glossaries": {
             **_get("The glossaries of this key", _GLOSSARIES),
@@ -88,6 +111,35 @@ _ERROR: Json = {
     "properties": {"error": STRING, "message": STRING},
     "required": ["error", "message"],
 }
+_REVIEW: Json = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {"place": STRING, "reason": STRING},
+        "required": ["place", "reason"],
+    },
+}
+_REMARKS: Json = {
+    "cautions": {"type": "array", "items": STRING},
+    "review": _REVIEW,
+    "reviewCount": {"type": "integer", "description": "All places; the list has the first 500."},
+}
+_STATUS: Json = {
+    "type": "object",
+    "properties": {
+        "document_id": STRING,
+        "status": {"enum": ["translating", "done", "error"]},
+        "billed_characters": {"type": "integer"},
+        "error_message": STRING,
+        **_REMARKS,
+    },
+    "required": ["document_id", "status"],
+}
+_HANDLE: Json = {
+    "type": "object",
+    "properties": {"document_id": STRING, "document_key": STRING},
+    "required": ["document_id", "document_key"],
+}
 _TEXT_OR_TEXTS: Json = {"oneOf": [STRING, {"type": "array", "items": STRING}]}
 _TRANSLATED: Json = {
     "type": "object",
@@ -97,6 +149,7 @@ _TRANSLATED: Json = {
         "confidence": {"oneOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}}]},
         "detectedLanguage": {"oneOf": [{"type": "object"}, {"type": "array", "items": {"type": "object"}}]},
         "notes": {"type": "array", "items": STRING},
+        "review": _REVIEW,
     },
     "required": ["translatedText", "confidence"],
     "additionalProperties": False,
@@ -218,22 +271,44 @@ def _glossary() -> Json:
 
 def _file() -> Json:
     fields = {
-        "file": {"type": "string", "contentMediaType": "application/octet-stream"},
+        "file": FILE,
         "source": CODE,
         "target": CODE,
     }
-    properties = {"translatedFileUrl": STRING, "cautions": {"type": "array", "items": STRING}}
+    properties = {"translatedFileUrl": STRING, **_REMARKS}
     url = {"type": "object", "properties": properties, "required": ["translatedFileUrl"]}
-    operation = _operation("Translate a document", {"200": _json("Where it can be downloaded", url)}, [501])
-    operation["requestBody"] = {
-        "required": True,
-        "content": {"multipart/form-data": {"schema": _body(fields, ["file"])}},
+    return _upload("Translate a document", _body(fields, ["file"]), "Where it can be downloaded", url)
+
+
+def _deepl_document() -> Json:
+    fields = {
+        "file": FILE,
+        "filename": STRING,
+        "source_lang": STRING,
+        "target_lang": STRING,
+        "formality": {"enum": list(deepl.CHOICES["formality"])},
+        "output_format": STRING,
     }
+    assert set(fields) == set(deepl.DOCUMENT)
+    body = _body(fields, ["file", "target_lang"], key=False)
+    return _upload("Translate a document as DeepL does", body, "The id and key to ask with", _HANDLE)
+
+
+def _upload(summary: str, schema: Json, about: str, answer: Json) -> Json:
+    operation = _operation(summary, {"200": _json(about, answer)}, [501])
+    operation["requestBody"] = {"required": True, "content": {"multipart/form-data": {"schema": schema}}}
     return operation
 
 
-def _post(summary: str, schema: Json, answer: Json, *others: int, status: int = 200) -> Json:
-    operation = _operation(summary, {str(status): _json(summary, answer)}, [404, *others])
+def _post(
+    summary: str,
+    schema: Json,
+    answer: Json | None,
+    *others: int,
+    status: int = 200,
+    parameters: list[str] | None = None,
+) -> Json:
+    operation = _operation(summary, {str(status): _success(summary, answer)}, [404, *others], parameters)
     kinds = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
     operation["requestBody"] = {"required": True, "content": {kind: {"schema": schema} for kind in kinds}}
     return {"post": operation}
@@ -244,15 +319,19 @@ def _get(
     answer: Json | None,
     *others: int,
     parameters: list[str] | None = None,
-    query: list[str] | None = None,
+    query: Json | None = None,
 ) -> Json:
-    plain = {"description": summary, "content": {"*/*": {"schema": {}}}}
-    success = plain if answer is None else _json(summary, answer)
-    operation = _operation(summary, {"200": success}, list(others), parameters)
-    for name in query or ():
-        schema = {"enum": ["source", "target"]}
-        operation.setdefault("parameters", []).append({"name": name, "in": "query", "schema": schema})
+    operation = _operation(summary, {"200": _success(summary, answer)}, list(others), parameters)
+    if query:
+        operation.setdefault("parameters", []).append({"in": "query", **query})
     return {"get": operation}
+
+
+def _success(summary: str, answer: Json | None) -> Json:
+    """Return the description of an answer; None: of any kind."""
+    if answer is None:
+        return {"description": summary, "content": {"*/*": {"schema": {}}}}
+    return _json(summary, answer)
 
 
 def _operation(summary: str, answers: Json, others: list[int], parameters: list[str] | None = None) -> Json:

@@ -5,7 +5,7 @@ import copy
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from multihead.apps.serve.fair_queue import BusyError, DeadlineError, FairQueue
 from multihead.apps.serve.queued import QueuedTranslator, Ticket
@@ -14,14 +14,18 @@ from multihead.apps.serve.request import Format
 from multihead.data.documents import about_documents, is_installed, not_installed
 from multihead.errors import UserError
 from multihead.recipe.settings import SearchSettings
+from multihead.tasks.translation.texts.foreign import foreign
 from multihead.tasks.translation.texts.text_results import SentenceTranslation, TextTranslation
 from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text import identify
 from multihead.text.languages import closest
+from multihead.text.languages import language as language_of
 from multihead.text.terms import Glossary
 
 THREADS = 256
 """Number of requests prepared at a time; they wait for the queue, which translates in one thread."""
+
+UNSURE = "low confidence"
 
 T = TypeVar("T")
 
@@ -45,6 +49,13 @@ class ServedDirection:
     settings: SearchSettings
 
 
+class Review(NamedTuple):
+    """A place to review, and the reason."""
+
+    place: str
+    reason: str
+
+
 @dataclass(frozen=True)
 class TranslatedText:
     """A translated text.
@@ -55,6 +66,7 @@ class TranslatedText:
         confidence: expected sentence chrF, from 0 to 1.
         notes: warnings for the user, such as a term that is missing.
         sentences: source and translation of each sentence; empty for HTML.
+        review: places to review: those of the notes, and sentences of low confidence.
     """
 
     text: str
@@ -62,6 +74,7 @@ class TranslatedText:
     confidence: float = 1.0
     notes: tuple[str, ...] = ()
     sentences: tuple[SentenceTranslation, ...] = ()
+    review: tuple[Review, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,16 +131,17 @@ class Service:
         """Target languages, each once."""
         return list(dict.fromkeys(direction.target for direction in self.directions))
 
-    def direction(self, source: str, target: str, text: str = "") -> ServedDirection:
+    def direction(self, source: str, target: str, text: str = "", *, sure: bool = True) -> ServedDirection:
         """Return the translator between two languages.
 
         Args:
             source: a language code; "": the text's language.
             target: a language code; "": the only target language.
-            text: identifies the source language if there are several.
+            text: identifies the source language if none is named.
+            sure: whether the text is plain, without the markup of a document.
 
         Raises:
-            RefusedError: there is none, or the languages must be named.
+            RefusedError: there is none, the text is surely in another language, or a language must be named.
         """
         target_language = closest(target, self.targets) if target else None
         fitting = [
@@ -143,10 +157,20 @@ class Service:
                 f"this server translates {self}",
             )
         if not source:
+            if sure:
+                self._refuse_other_language(text, fitting)
             fitting = self._of_language(text, fitting)
         if len(fitting) > 1 and not target:
             raise RefusedError(400, f'"target" must be named; this server translates {self}')
         return fitting[0]
+
+    def _refuse_other_language(self, text: str, fitting: Sequence[ServedDirection]) -> None:
+        sources = {direction.texts.source_language for direction in fitting}
+        codes = {identify.other_language(text, source) for source in sources}
+        code = codes.pop()
+        if code and not codes:
+            fact = f"the text is in {language_of(code).name}, as it seems; this server translates {self}"
+            raise RefusedError(400, fact)
 
     def _of_language(self, text: str, fitting: Sequence[ServedDirection]) -> list[ServedDirection]:
         """Return the directions from a text's identified language."""
@@ -220,7 +244,8 @@ def _translate(
     translations = translator.translate(
         texts, settings, sentences=options.sentences, glossary=options.glossary
     )
-    return [_answer(translation, count) for translation in translations]
+    source = translator.source_language
+    return [_answer(translation, count, foreign([translation], source)) for translation in translations]
 
 
 def _html(
@@ -246,18 +271,29 @@ def _html(
     notes = tuple(
         f"text {number}, {note}" for number, answer in enumerate(answers, start=1) for note in answer.notes
     )
-    return TranslatedText(html.decode("utf-8"), confidence=mean if answers else 1.0, notes=notes)
+    review = tuple(
+        Review(f"text {number}, {place}", reason)
+        for number, answer in enumerate(answers, start=1)
+        for place, reason in answer.review
+    )
+    if other := foreign(translated, translator.source_language):
+        notes = (other, *notes)
+    return TranslatedText(
+        html.decode("utf-8"), confidence=mean if answers else 1.0, notes=notes, review=review
+    )
 
 
-def _answer(result: TextTranslation, alternatives: int) -> TranslatedText:
-    notes: list[str] = []
+def _answer(result: TextTranslation, alternatives: int, note: str = "") -> TranslatedText:
+    notes, review = [note] if note else [], []
     for number, part in enumerate(result.sentences, start=1):
         # A sentence that was not translated at all could go unnoticed in the answer.
         if part.searched and part.warnings and not part.confidence and part.text == part.source:
             raise RefusedError(400, f"sentence {number}: {'; '.join(part.warnings)}")
-        notes += [f"sentence {number}: {note}" for note in _notes(part)]
+        place, reasons = f"sentence {number}", _notes(part)
+        notes += [f"{place}: {reason}" for reason in reasons]
+        review += [Review(place, reason) for reason in reasons or ([UNSURE] if part.doubtful else [])]
     best = result.alternatives[:alternatives]
-    return TranslatedText(result.text, best, result.confidence, tuple(notes), result.sentences)
+    return TranslatedText(result.text, best, result.confidence, tuple(notes), result.sentences, tuple(review))
 
 
 def _notes(sentence: SentenceTranslation) -> list[str]:

@@ -53,7 +53,7 @@ async function translate(file, { source, target }) {
   form.append("source", source);
   form.append("target", target);
   try {
-    const { translatedFileUrl, cautions } = await upload("translate_file", form);
+    const { translatedFileUrl, cautions, review, reviewCount } = await upload("translate_file", form);
     const path = new URL(translatedFileUrl).pathname; // the same server, however it was reached
     const link = document.createElement("a");
     link.className = "plain strong";
@@ -62,8 +62,21 @@ async function translate(file, { source, target }) {
     link.textContent = t().download;
     state.textContent = (cautions ?? []).join("; ");
     busy.replaceWith(link);
+    if (review) row.after(listReview(review, reviewCount));
   } catch (error) {
     state.textContent = error.message;
     busy.remove();
   }
+}
+
+function listReview(review, count) {
+  const details = document.createElement("details");
+  details.className = "review card";
+  const summary = Object.assign(document.createElement("summary"), { textContent: t().toReview(count) });
+  const list = document.createElement("ul");
+  for (const { place, reason } of review) {
+    list.append(Object.assign(document.createElement("li"), { textContent: `${place}: ${reason}` }));
+  }
+  details.append(summary, list);
+  return details;
 }

@@ -88,9 +88,17 @@ async function translate() {
     await attend(signal);
   } catch (error) {
     if (aborted(error)) return;
-    output.classList.remove("old");
-    message.textContent = error.message;
+    refuse(error.message, q);
   }
+}
+
+/** Say in place of the translation why there is none. */
+function refuse(text, q) {
+  show(null, "", q);
+  at("copy").hidden = true;
+  const reason = Object.assign(document.createElement("p"), { className: "refused", textContent: text });
+  reason.setAttribute("role", "alert");
+  output.replaceChildren(reason);
 }
 
 function show(answer, note, q = "") {
