@@ -252,6 +252,10 @@ def test_the_remedy_for_a_missing_corpus_file_names_the_command() -> None:
     assert "multihead data get multi30k" in remedy_for_missing(Path("some/where/train.de.gz"))
     assert "--data.dir" in remedy_for_missing(Path("train.de.gz"))
     assert "data get" not in remedy_for_missing(Path("my.txt"))
+    assert "data get" not in remedy_for_missing(Path("mine/input.txt"))
+    shakespeare, reviews = Path("data/tinyshakespeare/input.txt"), Path("unlabelled_neutral.txt.gz")
+    assert remedy_for_missing(shakespeare).endswith("multihead data get tinyshakespeare.")
+    assert remedy_for_missing(reviews).endswith("multihead data get nsmc --from FOLDER.")
     # A common file name: only the folder shows that it belongs to the corpus.
     assert "data get" not in remedy_for_missing(Path("mine/train.de"))
     assert "multihead split" in remedy_for_missing(Path("data/tatoeba-de-en/train.de"))

@@ -59,10 +59,9 @@ def remedy_for_missing(path: Path) -> str:
     file = path.name
 
     def holds(corpus: CatalogueCorpus) -> bool:
-        # A name like train.de is too common on its own: the folder must match too.
-        return file in {f.name for f in corpus.files} or (
-            file in corpus.derived_files and corpus.name in path.parts
-        )
+        # A name like train.de or input.txt is too common on its own: the folder must match too.
+        distinctive = file.endswith(".gz") or corpus.name in path.parts
+        return distinctive and file in {*(f.name for f in corpus.files), *corpus.derived_files}
 
     corpus = next(filter(holds, CORPORA.values()), None)
     if corpus is None:
@@ -124,6 +123,16 @@ _FASHION_MNIST = """
 a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845    29515 train-labels-idx1-ubyte.gz
 """
 
+_NSMC = """
+d3973d4c1f2471443857cff2ffedd89faeab3b99f9bb504755c46448eff41cb1 2110382 ratings_test.txt.gz
+4a44a81d3b38800471042793db4fb0a90900d2f2ff432afce519b3651c9dec58 6312979 ratings_train.txt.gz
+05d769e72a1dfc98d8883d4f788f6d9fee6b232e4513e1b89079ce9d9844ba8c 7579945 unlabelled_neutral.txt.gz
+"""
+
+_TINYSHAKESPEARE = """
+86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed 1115394 input.txt
+"""
+
 CORPORA: Mapping[str, CatalogueCorpus] = {
     data.name: data
     for data in (
@@ -169,6 +178,25 @@ CORPORA: Mapping[str, CatalogueCorpus] = {
             files=_files(_FASHION_MNIST),
             url="https://raw.githubusercontent.com/zalandoresearch/fashion-mnist"
             "/b2617bb6d3ffa2e429640350f613e3291e10b141/data/fashion/",
+        ),
+        CatalogueCorpus(
+            name="nsmc",
+            description="200,000 Korean film reviews with their sentiment, and 207,353 neutral ones without.",
+            origin="github.com/e9t/nsmc, commit cc0670e8",
+            licence="CC0 1.0",
+            files=_files(_NSMC),
+            instructions="Compress ratings_train.txt and ratings_test.txt of the repository with gzip. The "
+            "neutral reviews are those of raw/*.json rated 5 to 8, each once, one a line: "
+            "unlabelled_neutral.txt.gz. Name the folder with --data.dir.",
+        ),
+        CatalogueCorpus(
+            name="tinyshakespeare",
+            description="1.1 million characters of Shakespeare's plays.",
+            origin="github.com/karpathy/char-rnn, commit 6f9487a6",
+            licence="MIT (the repository); the text is in the public domain",
+            files=_files(_TINYSHAKESPEARE),
+            url="https://raw.githubusercontent.com/karpathy/char-rnn"
+            "/6f9487a6fe5b420b7ca9afb0d7c078e37c1d1b4e/data/tinyshakespeare/",
         ),
     )
 }
