@@ -8,6 +8,7 @@ from command_line import Captured, fail, run
 
 from multihead import cli
 from multihead.apps.corpus.aligning import align_documents
+from multihead.apps.documents.finished_documents import find_finished
 from multihead.apps.documents.translation_memory import TranslationMemory
 from multihead_documents import Markup, Tag, open_document
 from multihead_documents.memories.tmx_writing import tmx_lines
@@ -127,6 +128,20 @@ def test_of_several_translations_the_language_decides(tmp_path: Path, capfdbinar
     assert rows(output) == [["Ja, gern.", "Sí, por favor."]]
 
 
+def test_the_run_that_translated_a_document_gives_the_languages(
+    pages: tuple[Path, Path], capfdbinary: Captured
+) -> None:
+    folder = pages[0].parent
+    source, target, output = pages[0].rename(folder / "letter.md"), folder / "letter.en.md", folder / "a.tmx"
+    pages[1].rename(target)
+    assert "known: none to en" in fail(capfdbinary, "align", source, target, "-o", output)
+    with find_finished(None) as translated:
+        translated.add(source, target, "key", ("de", "en"))
+    target.write_text(ENGLISH.replace("lake", "sea"), encoding="utf-8")
+    run(capfdbinary, "align", source, target, "-o", output)
+    assert 'srclang="de"' in output.read_text(encoding="utf-8")
+
+
 def test_documents_that_name_other_languages_are_named(tmp_path: Path, capfdbinary: Captured) -> None:
     for folder, codes in (("a", ("de", "fr")), ("b", ("en", "en-GB"))):
         (tmp_path / folder).mkdir()
@@ -207,7 +222,7 @@ def test_a_corrected_translation_is_found_by_its_place(pages: tuple[Path, Path])
         (("a.de.md", "empty", "-o", "x.tmx"), "one is a folder, the other a document"),
         (("a.de.md", "b.po", "-o", "x.tmx"), "it has both languages itself"),
         (("a.de.md", "b.csv", "-o", "x.tmx"), "a table, which has both sides in its columns"),
-        (("a.de.md", "plain.md", "-o", "x.tmx"), "a memory needs both languages"),
+        (("a.de.md", "plain.md", "-o", "x.tmx"), "a memory needs both languages; known: de to none"),
         (("a.de.md", "plain.md", "-o", "x.tmx", "--tgt-lang", "de"), "a memory needs both languages"),
         (("a.de.md", "plain.md", "-o", "x.tmx", "--tgt-lang", "e!"), "--target-language"),
         (("a.de.md", "blank.md", "-o", "x.tsv"), "no pair was found"),

@@ -57,7 +57,7 @@ def translate_to(
     key = translation_digest(replace(request, again=False), translator, folders)
     translate(request, translator, folders, notes)
     with find_finished(None) as done:
-        done.add(request.path, request.output, key)
+        done.add(request.path, request.output, key, _languages(translator))
 
 
 def translate_beside(
@@ -79,7 +79,11 @@ def translate_beside(
             remedy = "--again replaces it, -o FILE writes another one."
             raise UserError(fact, place=str(request.output), remedy=remedy)
         translate(request, translator, folders, notes)
-        done.add(request.path, request.output, key)
+        done.add(request.path, request.output, key, _languages(translator))
+
+
+def _languages(translator: TextTranslator) -> tuple[str, str]:
+    return translator.source_language, translator.target_language
 
 
 def translate_all(
@@ -119,7 +123,7 @@ def translate_all(
                     empty += 1
                     continue
                 translate(request, translator, folders, notes)
-                done.add(path, to, key)
+                done.add(path, to, key, _languages(translator))
             except UserError as error:
                 console.print(f"multihead: {error}", style="red")
                 failed += 1

@@ -21,7 +21,7 @@ from typing import Annotated
 
 from multihead.apps.corpus.aligning import DocumentAlignment, PassagePair, align_documents
 from multihead.apps.corpus.aligning_folders import language_of, plan_alignments
-from multihead.apps.documents.finished_documents import has_changed
+from multihead.apps.documents.finished_documents import has_changed, recorded_languages
 from multihead.cli import _console, _options
 from multihead.cli._writing import in_blocks, same_file, write
 from multihead.data.cleaning.sample import doubts
@@ -50,7 +50,8 @@ class Options:
     sentences: _options.Flag = False
     """Split paragraphs into sentences, to train on. Paragraphs are what --tm of translate looks up."""
     source_language: Annotated[_options.Text, _options.Option(aliases=("--src-lang",))] = None
-    """Language of the documents, as de. (default: what they or their names say)"""
+    """Language of the documents, as de. (default: what they or their names say, or
+    the run that translated them)"""
     target_language: Annotated[_options.Text, _options.Option(aliases=("--tgt-lang",))] = None
     """Language of the translations, as en, likewise."""
     encoding: _options.Encoding = "utf-8"
@@ -123,13 +124,20 @@ def _count(number: int, what: str) -> str:
 
 
 def _languages(options: Options, source: Path, target: Path) -> tuple[str | None, str | None]:
-    """Return the languages that are given, or that the names of files and folders say."""
+    """Return the languages that are given, that the names say, or that a run translated between."""
     codes = (options.source_language, options.target_language)
     folders = Path(options.document), Path(options.translation)
     languages = [
-        canonical(code, place=option) if code else language_of(path) or language_of(folder.absolute())
-        for code, path, folder, option in zip(
-            codes, (source, target), folders, ("--source-language", "--target-language"), strict=True
+        canonical(code, place=option)
+        if code
+        else language_of(path) or language_of(folder.absolute()) or recorded
+        for code, path, folder, option, recorded in zip(
+            codes,
+            (source, target),
+            folders,
+            ("--source-language", "--target-language"),
+            recorded_languages(target),
+            strict=True,
         )
     ]
     return languages[0], languages[1]
@@ -156,8 +164,9 @@ def _write(
         return
     source, target = languages
     if not (source and target) or source == target:
-        fact = "a memory needs both languages, and the documents do not name them"
-        raise UserError(fact, remedy="Name them: --source-language de --target-language en.")
+        fact = f"a memory needs both languages; known: {source or 'none'} to {target or 'none'}"
+        remedy = "Name them, --source-language de --target-language en, or in the files: letter.de.docx."
+        raise UserError(fact, remedy=remedy)
     lines = tmx_lines(((pair.source, pair.target) for pair in pairs), source, target)
     write(in_blocks(lines), options.output)
 

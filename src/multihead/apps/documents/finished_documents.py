@@ -24,7 +24,7 @@ State = Literal["new", "finished", "changed"]
 since; or changed, or not written by this command."""
 Record = Mapping[str, object]
 """``key``: a digest of everything that a translation depends on; ``sha256``: digest of its file;
-``document``: digest of the document."""
+``document``: digest of the document; ``languages``: of the document and of its translation."""
 
 
 class FinishedDocuments(ABC):
@@ -50,11 +50,11 @@ class FinishedDocuments(ABC):
                 return "finished" if record.get("key") == key else "new"
         return "changed"
 
-    def add(self, document: Path, output: Path, key: str) -> None:
+    def add(self, document: Path, output: Path, key: str, languages: tuple[str, str] = ("", "")) -> None:
         """Record a finished document, unless its output is a pipe or device."""
         if output.is_file():
-            content = {"key": key, "sha256": disk.sha256(output), "document": disk.sha256(document)}
-            self._record(output, content)
+            digests = {"sha256": disk.sha256(output), "document": disk.sha256(document)}
+            self._record(output, {"key": key, **digests, "languages": languages})
 
 
 class FinishedInFolder(FinishedDocuments):
@@ -119,10 +119,22 @@ def find_finished(root: Path | None) -> Iterator[FinishedDocuments]:
 
 def has_changed(document: Path, output: Path) -> bool:
     """Return whether a document is known to have changed since it was translated into this file."""
-    records: list[Record] = [FinishedBeside().read_record(output)]
+    digests = {record["document"] for record in _records(output) if "document" in record}
+    return bool(digests) and disk.sha256(document) not in digests
+
+
+def recorded_languages(output: Path) -> tuple[str | None, str | None]:
+    """Return the languages that a run translated between when it wrote a file; None if unknown."""
+    for record in _records(output):
+        match record.get("languages"):
+            case [str(source), str(target)]:
+                return source or None, target or None
+    return None, None
+
+
+def _records(output: Path) -> Iterator[Record]:
+    yield FinishedBeside().read_record(output)
     root = next((parent for parent in output.absolute().parents if (parent / RECORD).is_file()), None)
     if root is not None:
         with suppress(UserError), Journal(root, "documents", root / RECORD) as journal:
-            records.append(FinishedInFolder(journal).read_record(output.absolute()))
-    digests = {record["document"] for record in records if "document" in record}
-    return bool(digests) and disk.sha256(document) not in digests
+            yield FinishedInFolder(journal).read_record(output.absolute())
