@@ -74,7 +74,7 @@ class TextMethods(LineTranslator):
     _text_translator: TextTranslator | None = None
 
     @overload
-    def translate(
+    def translate(  # type: ignore[overload-overlap]  # a text is also a sequence of texts
         self, lines: str, settings: SearchSettings | None = None, **given: Unpack[TextKeys]
     ) -> str: ...
     @overload
