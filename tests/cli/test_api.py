@@ -72,7 +72,7 @@ def test_a_loaded_translator_translates(trained: Path) -> None:
     with pytest.raises(UserError, match=r"beam_size = 0, but it must be"):
         multihead.load(trained).translate(["eins zwei"], beam_size=0)
     with pytest.raises(UserError, match='no setting "beam"'):
-        multihead.load(trained).translate(["eins zwei"], beam=3)
+        multihead.load(trained).translate(["eins zwei"], beam=3)  # type: ignore[call-overload]
     both = multihead.load(trained, str(trained), precision="fp32", task="translation")
     assert len(both.models) == 2
     assert both.translate(["eins zwei"])[0].hypotheses
@@ -212,7 +212,7 @@ def test_a_misspelt_name_is_an_attribute_error() -> None:
 def test_a_method_of_another_kind_of_run_lists_the_available_methods(trained: Path) -> None:
     translator = multihead.load(trained)
     with pytest.raises(AttributeError, match=r"no method 'generate'; available are .*translate\(\)"):
-        translator.generate("eins")
+        translator.generate("eins")  # type: ignore[attr-defined]
     assert not hasattr(translator, "_private")
     assert copy.copy(translator).translate(["eins"]) == translator.translate(["eins"])
 

@@ -44,7 +44,7 @@ def test_the_files_of_a_run_are_read_once(trained: Path, monkeypatch: pytest.Mon
 
 def test_unknown_settings_are_refused(trained: Path) -> None:
     with pytest.raises(UserError, match="no setting"):
-        multihead.load(trained, task="translation").translate("eins", beams=3)
+        multihead.load(trained, task="translation").translate("eins", beams=3)  # type: ignore[call-overload]
 
 
 def test_a_translator_says_what_it_is(trained: Path) -> None:
