@@ -109,7 +109,7 @@ def test_deepl_documents(address: str, tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(library.DocumentTranslationException, match=r"messages\.po: malformed") as caught:
         client.translate_document(b"a", io.BytesIO(), target_lang="DE", filename="messages.po")
     handle = caught.value.document_handle
-    with pytest.raises(library.DeepLException, match="malformed"):
+    with pytest.raises(library.DeepLException, match="Bad request"):
         client.translate_document_download(handle)
     with pytest.raises(library.DeepLException, match="no such document"):
         client.translate_document_get_status(library.DocumentHandle(handle.document_id, "wrong"))
