@@ -35,6 +35,24 @@ def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+@pytest.fixture(autouse=True, scope="session")
+def disk_without_waiting() -> Iterator[None]:
+    """Leave files in the page cache: a test outlives no power cut, and a small training would wait for the disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def seeds_of_present_devices() -> Iterator[None]:
+    """Seed no absent accelerator: for each of three, PyTorch formats the whole stack at every seed."""
+    with pytest.MonkeyPatch.context() as patch:
+        for device in (torch.cuda, torch.xpu, torch.mtia):
+            if not device.is_available():
+                patch.setattr(device, "manual_seed_all", lambda seed: None)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def seeded() -> None:
     """Seed torch, so that random tensors do not depend on earlier tests."""

@@ -70,6 +70,17 @@ def test_content_is_on_the_disk_before_it_has_its_name_and_the_name_after(
     assert order == ["sync a", "rename", f"sync {tmp_path.name}"]
 
 
+def test_syncing_a_file_or_a_folder_flushes_exactly_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: flushed.append(os.fstat(descriptor).st_ino))
+    (tmp_path / "a").touch()
+    disk.sync(tmp_path / "a")
+    disk.sync(tmp_path)
+    assert flushed == [(tmp_path / "a").stat().st_ino, tmp_path.stat().st_ino]
+
+
 @pytest.mark.parametrize(
     ("number", "remedy"),
     [
