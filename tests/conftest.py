@@ -37,7 +37,7 @@ def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True, scope="session")
 def disk_without_waiting() -> Iterator[None]:
-    """Leave files in the page cache: a test outlives no power cut, and a small training would wait for the disk."""
+    """Leave files in the page cache: no test outlives a power cut, and waiting takes longer than training."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
         yield
