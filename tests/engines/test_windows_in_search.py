@@ -43,7 +43,7 @@ def sources(count: int, longest: int) -> Source:
     d_v=st.sampled_from([0, 7, 17]),
     norm=st.sampled_from(["pre", "post"]),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=11, deadline=None)
 def test_whole_searches_find_what_the_model_finds(
     seed: int, window: int, longest: int, beam_size: int, d_v: int, norm: str
 ) -> None:
