@@ -66,7 +66,13 @@ def learned(name: str) -> Any:
     return model.eval()
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+LONG = ("gru", "concat")
+"""Learn as another model of the list does; their equations and steps are tested in test_ladder*.py."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name in LONG else []) for name in LEARNERS]
+)
 def test_unseen_strings_come_out_backwards(name: str) -> None:
     unseen = strings()[-UNSEEN:]
     found = beam(
@@ -81,7 +87,9 @@ def test_unseen_strings_come_out_backwards(name: str) -> None:
     assert sum(right) >= 0.95 * UNSEEN
 
 
-@pytest.mark.parametrize("name", ["additive", "dot", "general", "concat", "fed"])
+@pytest.mark.parametrize(
+    "name", ["additive", "dot", "general", pytest.param("concat", marks=pytest.mark.long), "fed"]
+)
 def test_the_alignment_is_the_other_diagonal(name: str) -> None:
     """Each word attends to its copy in the source, from the last to the first."""
     sources = [string for string in strings()[-UNSEEN:] if len(string) == LONGEST][:31]
