@@ -148,7 +148,7 @@ def test_what_max_pairs_keeps_does_not_depend_on_chunks(count: int, most: int, c
 @pytest.mark.parametrize("most", [0, 1013])
 def test_selection_takes_at_most_two_bytes_a_pair(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     for module in (selection, spool, plan):
-        monkeypatch.setattr(module, "CHUNK", 1 << 6)  # so that there are as many buckets from the start
+        monkeypatch.setattr(module, "CHUNK", 1 << 5)  # so that there are as many buckets from the start
     data = DataSettings(valid_fraction=1e-9, max_pairs=most)
 
     def peak(count: int) -> int:
@@ -160,9 +160,9 @@ def test_selection_takes_at_most_two_bytes_a_pair(monkeypatch: pytest.MonkeyPatc
         finally:
             tracemalloc.stop()
 
-    peak(1 << 12)  # caches
-    fewer, more = peak(1 << 13), peak(1 << 15)
-    assert (more - fewer) / ((1 << 15) - (1 << 13)) <= 2
+    peak(1 << 11)  # caches
+    fewer, more = peak(1 << 12), peak(1 << 14)
+    assert (more - fewer) / ((1 << 14) - (1 << 12)) <= 2
 
 
 @given(st.integers(0, 300), st.integers(1, 400))
