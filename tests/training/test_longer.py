@@ -1,5 +1,6 @@
 """A training that has ended is made longer: from before its cool-down, as if it had been planned so."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -38,30 +39,50 @@ def lengthened(folder: Path, *, steps: int = 97, observer: Silent | None = None)
     return training_in(folder, observer=observer, settings={**WSD, "steps": steps}, longer=True)
 
 
+@pytest.fixture(scope="module")
+def ended_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that has made its 47 updates."""
+    folder = tmp_path_factory.mktemp("ended") / "run"
+    fit(training_in(folder, settings=WSD))
+    return folder
+
+
+@pytest.fixture
+def ended(ended_once: Path, tmp_path: Path) -> Path:
+    """A copy of a run that has made its 47 updates."""
+    return shutil.copytree(ended_once, tmp_path / "ended")
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that was planned with 97 updates."""
+    folder = tmp_path_factory.mktemp("planned") / "run"
+    fit(training_in(folder, settings={**WSD, "steps": 97}))
+    return folder
+
+
 def state(folder: Path, step: int) -> dict[str, bytes]:
     found, _ = Run(folder).load_tensors(f"state-{step:010}")
     return {name: tensor.numpy().tobytes() for name, tensor in found.items()}
 
 
-def test_a_longer_training_is_the_one_that_was_planned_longer(tmp_path: Path) -> None:
-    fit(training_in(tmp_path / "longer", settings=WSD))
+def test_a_longer_training_is_the_one_that_was_planned_longer(ended: Path, planned: Path) -> None:
     observer = Silent()
-    outcome = fit(lengthened(tmp_path / "longer", observer=observer))
+    outcome = fit(lengthened(ended, observer=observer))
     assert outcome.progress.step == 97
     assert observer.updates[0]["step"] == 32
-    fit(training_in(tmp_path / "planned", settings={**WSD, "steps": 97}))
-    assert state(tmp_path / "longer", 97) == state(tmp_path / "planned", 97)
-    longer, planned = (contents(tmp_path / name)["events"] for name in ("longer", "planned"))
+    assert state(ended, 97) == state(planned, 97)
+    longer, uninterrupted = (contents(folder)["events"] for folder in (ended, planned))
     assert isinstance(longer, list)
-    assert isinstance(planned, list)
+    assert isinstance(uninterrupted, list)
     first_end = next(e for e in longer if e["event"] == "ending")
     assert (first_end["step"], first_end["why"]) == (31, "training.steps 47")
     again = [event for event in longer if event != first_end]
-    assert [e for e in again if e["event"] != "end"] == [e for e in planned if e["event"] != "end"]
+    assert [e for e in again if e["event"] != "end"] == [e for e in uninterrupted if e["event"] != "end"]
 
 
 @pytest.mark.parametrize("last", [33, 40, 46])
-def test_a_training_that_is_cooling_down_is_made_longer_too(tmp_path: Path, last: int) -> None:
+def test_a_training_that_is_cooling_down_is_made_longer_too(tmp_path: Path, planned: Path, last: int) -> None:
     class Stops(Silent):
         def on_step(self, step: int) -> None:
             if step == last:
@@ -70,8 +91,7 @@ def test_a_training_that_is_cooling_down_is_made_longer_too(tmp_path: Path, last
     with pytest.raises(KeyboardInterrupt):
         fit(training_in(tmp_path / "longer", observer=Stops(), settings=WSD))
     fit(lengthened(tmp_path / "longer"))
-    fit(training_in(tmp_path / "planned", settings={**WSD, "steps": 97}))
-    assert state(tmp_path / "longer", 97) == state(tmp_path / "planned", 97)
+    assert state(tmp_path / "longer", 97) == state(planned, 97)
 
 
 def test_patience_counts_anew(tmp_path: Path) -> None:
@@ -82,45 +102,39 @@ def test_patience_counts_anew(tmp_path: Path) -> None:
     assert outcome.progress.best_step == 35
 
 
-def test_the_earlier_model_is_used_until_the_end_and_kept_if_it_is_better(tmp_path: Path) -> None:
-    fit(training_in(tmp_path, settings=WSD))
-    before = (tmp_path / WEIGHTS).read_bytes()
-    selected = tensors.load(tmp_path / WEIGHTS)[0]
-    assert gone_back(tmp_path, settings(), settings(steps=97))
-    assert (tmp_path / WEIGHTS).read_bytes() == before
+def test_the_earlier_model_is_used_until_the_end_and_kept_if_it_is_better(ended: Path) -> None:
+    before = (ended / WEIGHTS).read_bytes()
+    selected = tensors.load(ended / WEIGHTS)[0]
+    assert gone_back(ended, settings(), settings(steps=97))
+    assert (ended / WEIGHTS).read_bytes() == before
 
     def worse_later(model: nn.Module, step: int) -> Validation:
         same = all(bool((selected[name] == weight).all()) for name, weight in model.state_dict().items())
         return Validation({"loss": 1.0 if same else 2.0})
 
-    longer = training_in(tmp_path, validate=worse_later, settings={**WSD, "steps": 97}, longer=True)
+    longer = training_in(ended, validate=worse_later, settings={**WSD, "steps": 97}, longer=True)
     outcome = fit(longer)
     assert outcome.weights == "earlier"
     assert outcome.metrics == {"loss": 1.0}
-    found, meta = tensors.load(tmp_path / WEIGHTS)
+    found, meta = tensors.load(ended / WEIGHTS)
     assert meta["weights"] == "earlier"
     assert all(bool((found[name] == selected[name]).all()) for name in selected)
-    assert EARLIER not in Run(tmp_path).checkpoints()
+    assert EARLIER not in Run(ended).checkpoints()
 
 
-def test_killed_before_it_has_begun_the_run_ends_as_it_did(tmp_path: Path) -> None:
-    fit(training_in(tmp_path / "whole", settings=WSD))
-    fit(training_in(tmp_path / "killed", settings=WSD))
-    assert gone_back(tmp_path / "killed", settings(), settings(steps=97))
-    fit(training_in(tmp_path / "killed", settings=WSD))
-    assert state(tmp_path / "killed", 47) == state(tmp_path / "whole", 47)
-    assert (tmp_path / "killed" / WEIGHTS).exists()
+def test_killed_before_it_has_begun_the_run_ends_as_it_did(ended_once: Path, ended: Path) -> None:
+    assert gone_back(ended, settings(), settings(steps=97))
+    fit(training_in(ended, settings=WSD))
+    assert state(ended, 47) == state(ended_once, 47)
+    assert (ended / WEIGHTS).exists()
 
 
-def test_saved_once_it_needs_no_word_to_go_on(tmp_path: Path) -> None:
-    longer = {**WSD, "steps": 97}
-    fit(training_in(tmp_path / "longer", settings=WSD))
-    training = lengthened(tmp_path / "longer")
+def test_saved_once_it_needs_no_word_to_go_on(ended: Path, planned: Path) -> None:
+    training = lengthened(ended)
     with training.run:
         training.save()
-    assert fit(training_in(tmp_path / "longer", settings=longer)).progress.step == 97
-    fit(training_in(tmp_path / "planned", settings=longer))
-    assert state(tmp_path / "longer", 97) == state(tmp_path / "planned", 97)
+    assert fit(training_in(ended, settings={**WSD, "steps": 97})).progress.step == 97
+    assert state(ended, 97) == state(planned, 97)
 
 
 def test_the_state_before_the_cool_down_is_kept_and_no_other(tmp_path: Path) -> None:
@@ -166,11 +180,10 @@ def test_it_would_end_where_it_has_ended(
     assert contents(tmp_path) == before
 
 
-def test_fewer_steps_than_were_made_take_nothing_back(tmp_path: Path) -> None:
-    fit(training_in(tmp_path, settings=WSD))
-    before = contents(tmp_path)
-    assert not gone_back(tmp_path, settings(), settings(steps=41))
-    assert contents(tmp_path) == before
+def test_fewer_steps_than_were_made_take_nothing_back(ended: Path) -> None:
+    before = contents(ended)
+    assert not gone_back(ended, settings(), settings(steps=41))
+    assert contents(ended) == before
 
 
 def test_more_time_makes_it_longer(tmp_path: Path) -> None:
@@ -189,21 +202,20 @@ def test_more_time_makes_it_longer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["missing", "damaged"])
-def test_without_the_state_before_the_cool_down_nothing_changes(tmp_path: Path, fault: str) -> None:
-    fit(training_in(tmp_path, settings=WSD))
-    path = Run(tmp_path).path_of(f"state-{31:010}")
+def test_without_the_state_before_the_cool_down_nothing_changes(ended: Path, fault: str) -> None:
+    path = Run(ended).path_of(f"state-{31:010}")
     if fault == "missing":
         path.unlink()
     else:
         content = bytearray(path.read_bytes())
         content[-100] ^= 1
         path.write_bytes(content)
-    before = contents(tmp_path) if fault == "missing" else {}
+    before = contents(ended) if fault == "missing" else {}
     with pytest.raises(
         UserError, match="not there.*--init RUN" if fault == "missing" else "damaged|checksum"
     ):
-        gone_back(tmp_path, settings(), settings(steps=97))
+        gone_back(ended, settings(), settings(steps=97))
     if before:
-        assert contents(tmp_path) == before
-    assert (tmp_path / WEIGHTS).exists()
-    assert len(Run(tmp_path).states()) >= 2
+        assert contents(ended) == before
+    assert (ended / WEIGHTS).exists()
+    assert len(Run(ended).states()) >= 2
