@@ -79,18 +79,26 @@ def test_without_patience_the_cool_down_ends_with_the_last_step(tmp_path: Path) 
     assert outcome.progress.step == 47
 
 
-@pytest.mark.parametrize("at", [4, 14, 20, 21, 25, 29])
-def test_a_resume_with_patience_ends_with_the_same_bytes(tmp_path: Path, at: int) -> None:
-    def start(name: str, observer: Silent | None = None) -> Training:
-        return training_in(
-            tmp_path / name, validate=until(10), observer=observer, settings=WSD, validation=PATIENT
-        )
+def patient(folder: Path, observer: Silent | None = None) -> Training:
+    return training_in(folder, validate=until(10), observer=observer, settings=WSD, validation=PATIENT)
 
-    fit(start("whole"))
+
+@pytest.fixture(scope="module")
+def whole_with_patience(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    """The content of the run folder of an undisturbed training with patience."""
+    folder = tmp_path_factory.mktemp("patient") / "run"
+    fit(patient(folder))
+    return contents(folder)
+
+
+@pytest.mark.parametrize("at", [4, 14, 20, 21, 25, 29])
+def test_a_resume_with_patience_ends_with_the_same_bytes(
+    tmp_path: Path, whole_with_patience: dict[str, object], at: int
+) -> None:
     with pytest.raises(KeyboardInterrupt):
-        fit(start("parts", StopsAt(at)))
-    assert fit(start("parts")).progress.step == 30
-    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+        fit(patient(tmp_path, StopsAt(at)))
+    assert fit(patient(tmp_path)).progress.step == 30
+    assert contents(tmp_path) == whole_with_patience
 
 
 def test_a_share_of_all_updates_has_to_pass_as_well(tmp_path: Path) -> None:
