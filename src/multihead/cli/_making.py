@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from multihead.data import joined_texts, listops
+from multihead.data import coreference, joined_texts, listops
 from multihead.errors import UserError
 from multihead.run import files
 from multihead.system import randomness
@@ -47,9 +47,13 @@ def make(asked: GivenOptions, console: Console) -> None:
         _documents(asked, console)
     elif asked.name == "shapes":
         _shapes(asked, console)
+    elif asked.name == "coreference":
+        _coreference(asked, console)
     else:
         fact = "no corpus was given" if asked.name is None else f"no generated corpus {asked.name!r}"
-        raise UserError(fact, place="multihead data make", remedy=f"Choose listops, {NSMC} or shapes.")
+        raise UserError(
+            fact, place="multihead data make", remedy=f"Choose coreference, listops, {NSMC} or shapes."
+        )
 
 
 def _range(asked: GivenOptions, usual: str) -> tuple[int, int]:
@@ -108,6 +112,21 @@ def _listops(asked: GivenOptions, console: Console) -> None:
         sum(len(example.tokens) for example in examples) / count,
     )
     console.print(f"{count:,} expressions of {mean:.0f} tokens on average, at most {longest}, in {folder}")
+
+
+def _coreference(asked: GivenOptions, console: Console) -> None:
+    for option, value in (("--lengths", asked.lengths), ("--count", asked.count)):
+        if value is not None:
+            raise UserError(
+                f"{option} has no effect on coreference", place="multihead data make", remedy="Leave it out."
+            )
+    folder, parts = Path(asked.to or "data/coreference"), coreference.make(asked.seed)
+    files.make_folder(folder)
+    for name, examples in parts.items():
+        files.write_text(folder / f"{name}.en", "".join(f"{example.source}\n" for example in examples))
+        files.write_text(folder / f"{name}.fr", "".join(f"{example.target}\n" for example in examples))
+    counts = ", ".join(f"{len(examples):,} {name}" for name, examples in parts.items())
+    console.print(f"sentences whose adjective decides what it refers to, {counts}, in {folder}")
 
 
 def _shapes(asked: GivenOptions, console: Console) -> None:

@@ -5,6 +5,7 @@
     multihead data make listops --lengths 500-2000 --count 100000
     multihead data make nsmc-documents
     multihead data make shapes --count 20
+    multihead data make coreference
     multihead data cache
     multihead data cache --clear --older-than 30
 
@@ -49,7 +50,8 @@ class Options:
     """Action."""
     name: Annotated[_options.Name, _options.Option(metavar="[NAME]")] = None
     """Corpus to get, or to make: listops, nested operations on digits; nsmc-documents, film reviews joined to
-    long documents; shapes, scenes of shapes with their boxes in COCO's format."""
+    long documents; shapes, scenes of shapes with their boxes in COCO's format; coreference, English-French
+    sentences in which an adjective decides what "it" refers to."""
     to: _options.Folder = None
     """Folder for the corpus. (default: data/NAME, as the built-in recipes expect)"""
     source: Annotated[_options.Folder, _options.Option(name="from")] = None
