@@ -1,0 +1,201 @@
+"""What does "it" refer to? The gender of its translation, and the noun that the encoder's heads attend to.
+
+    taskset -c 0 env OMP_NUM_THREADS=1 python benchmarks/coreference.py
+
+trains the recipe coreference with three seeds, one after another, on one thread; finished runs are kept. The
+best head is chosen on the validation part and measured on the test part. Writes results/coreference.json and
+the course's figures docs/images/coreference.{en,ko}.svg.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from multihead.data import coreference
+from multihead.data.batches import collate
+from multihead.data.coreference import CoreferenceExample
+from multihead.inspect import figures
+from multihead.inspect.maps import record, sentence
+from multihead.run.environment import environment
+from multihead.tasks.translation.lines import Translator
+
+ROOT = Path(__file__).parents[1]
+WORK = Path("runs/coreference")
+SEEDS = (1, 2, 3)
+CORPUS_SEED = 1
+TRAIN = (
+    "train coreference --data.dir {work}/data --training.seed {seed} --training.threads 1 "
+    "--run {work}/seed-{seed}"
+)
+QUERIES = ("it", "adjective")
+BATCH = 115
+Weights = NDArray[np.float32]
+LABELS = {
+    "en": ("attention of “{}”", "layer {}, head {}"),
+    "ko": ("“{}”의 어텐션", "{}층 헤드 {}"),
+}
+
+
+def main() -> None:
+    """Train, measure, write and draw."""
+    parts = coreference.make(CORPUS_SEED)
+    multihead(f"data make coreference --to {WORK}/data --seed {CORPUS_SEED}")
+    test, seeds = parts["test"], dict[str, Any]()
+    result = {
+        "what": "pronouns with the right gender, and encoder heads that attend to the noun meant; held-out "
+        "combinations of animal, place and adjective, share of the sentences",
+        "commands": ["taskset -c 0 env OMP_NUM_THREADS=1 python benchmarks/coreference.py"],
+        "environment": environment({}),
+        "sentences": {name: len(part) for name, part in parts.items()},
+        "test sentences whose nouns differ in gender": len(differing(test)),
+        "baselines of the gender, nouns differ": baselines(differing(test)),
+        "baselines of the noun, all": baselines(test),
+        "seeds": seeds,
+    }
+    for seed in SEEDS:
+        multihead(TRAIN.format(work=WORK, seed=seed))
+        translator = Translator.load(WORK / f"seed-{seed}", device="cpu")
+        seeds[str(seed)] = measure(translator, parts)
+        text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
+        (ROOT / "results" / "coreference.json").write_text(text, encoding="utf-8")
+        if seed == SEEDS[0]:
+            draw(translator, seeds[str(seed)])
+
+
+def multihead(arguments: str) -> None:
+    """Run a command of the package."""
+    subprocess.run([sys.executable, "-m", "multihead", *arguments.split()], check=True)
+
+
+def differing(examples: Iterable[CoreferenceExample]) -> list[CoreferenceExample]:
+    """Return the examples whose nouns differ in gender, so that the pronoun tells which is meant."""
+    return [example for example in examples if example.animal.feminine != example.place.feminine]
+
+
+def baselines(examples: Sequence[CoreferenceExample]) -> dict[str, float]:
+    """Return the share of the examples in which the rule's noun is the right one."""
+    first = [(example.referent is example.place) == example.place_first for example in examples]
+    return {"first noun": share(first), "nearer noun": share(not right for right in first)}
+
+
+def share(right: Iterable[bool]) -> float:
+    """Return the share that is true, with four digits."""
+    return round(float(np.mean([*right])), 4)
+
+
+def right_gender(example: CoreferenceExample, output: str) -> bool:
+    """Return whether a translation has the right pronoun."""
+    return ("qu'elle" if example.referent.feminine else "qu'il") in output.split()
+
+
+def measure(translator: Translator, parts: dict[str, list[CoreferenceExample]]) -> dict[str, Any]:
+    """Return the genders and the best heads of a translator on the test part."""
+    test = parts["test"]
+    outputs = [line.text for line in translator.translate([example.source for example in test])]
+    right = [right_gender(example, output) for example, output in zip(test, outputs, strict=True)]
+    named = differing(test)
+    told = {
+        "right gender, nouns differ": share(
+            ok for example, ok in zip(test, right, strict=True) if example in named
+        ),
+        "right gender, all": share(right),
+        "exact": share(example.target == output for example, output in zip(test, outputs, strict=True)),
+        "famous sentences": outputs[0:3:2],
+    }
+    for query in QUERIES:
+        valid, tested = (attends_right(translator, parts[name], query) for name in ("valid", "test"))
+        best = np.unravel_index(valid.argmax(), valid.shape)
+        told[f"attention of {query}"] = {
+            "layer": int(best[0]) + 1,
+            "head": int(best[1]) + 1,
+            "valid": round(float(valid[best]), 4),
+            "test": round(float(tested[best]), 4),
+            "test of all heads, by layer": tested.round(4).tolist(),
+        }
+    return told
+
+
+def attends_right(translator: Translator, examples: Sequence[CoreferenceExample], query: str) -> Weights:
+    """Return the share of the examples in which each head attends more to the right noun, (layers, heads)."""
+    right = []
+    for start in range(0, len(examples), BATCH):
+        batch = examples[start : start + BATCH]
+        for example, (weights_LHQK, words) in zip(batch, attention(translator, batch), strict=True):
+            wrong = example.place if example.referent is example.animal else example.animal
+            nouns = example.referent.english, wrong.english
+            right.append(
+                prefers(weights_LHQK, words, example.adjective if query == "adjective" else "it", nouns)
+            )
+    return np.asarray(np.mean(right, axis=0), dtype=np.float32)
+
+
+def attention(
+    translator: Translator, examples: Sequence[CoreferenceExample]
+) -> list[tuple[Weights, list[str]]]:
+    """Return the encoder's attention (layers, heads, queries, keys) and each token's word, by example."""
+    source, target = translator.source_tokenizer, translator.target_tokenizer
+    ids = [source.encode(example.source) for example in examples]
+    outputs = [target.encode(example.target) for example in examples]
+    batch = collate(ids, outputs, pad_id=target.pad_id, bos_id=target.bos_id, eos_id=target.eos_id)
+    layers = [layer for layer in record(translator.models[0], batch) if layer.kind == "encoder self"]
+    found = []
+    for row, sequence in enumerate(ids):
+        labels = sentence(source, [*sequence, source.eos_id])
+        words = [labels.words[token.word].text for token in labels.pieces]
+        found.append((np.stack([layer.sentence(row) for layer in layers]), words))
+    return found
+
+
+def word_attention(weights_LHQK: Weights, words: Sequence[str], query: str, key: str) -> Weights:
+    """Return the attention of one word to another: sum over the key's tokens, mean over the query's."""
+    rows, columns = ([i for i, word in enumerate(words) if word == name] for name in (query, key))
+    if not rows or not columns:
+        raise ValueError(f"{query if not rows else key!r} is not a word of {words}")
+    return np.asarray(weights_LHQK[:, :, rows][..., columns].sum(-1).mean(-1))
+
+
+def prefers(
+    weights_LHQK: Weights, words: Sequence[str], query: str, nouns: tuple[str, str]
+) -> NDArray[np.bool_]:
+    """Return whether each head attends more to the first noun than to the second, (layers, heads)."""
+    right, wrong = (word_attention(weights_LHQK, words, query, noun) for noun in nouns)
+    return np.asarray(right > wrong)
+
+
+def draw(translator: Translator, told: dict[str, Any]) -> None:
+    """Draw the attention of the better query's best head in the two famous sentences."""
+    query = max(QUERIES, key=lambda name: told[f"attention of {name}"]["valid"])
+    layer, head = (told[f"attention of {query}"][key] for key in ("layer", "head"))
+    nouns = [
+        next(noun for noun in group if noun.english == name)
+        for group, name in ((coreference.ANIMALS, "animal"), (coreference.PLACES, "street"))
+    ]
+    examples = [coreference.sentence(*nouns, adjective) for adjective in ("tired", "wide")]
+    for language, (title, place) in LABELS.items():
+        with figures.style(text_as_text=True):
+            figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+            for axes, example, (weights, words) in zip(
+                figure.subplots(2, 1), examples, attention(translator, examples), strict=True
+            ):
+                asking = example.adjective if query == "adjective" else "it"
+                shown = [*dict.fromkeys(word for word in words if word.lower() != "the")]
+                values = [
+                    float(word_attention(weights, words, asking, w)[layer - 1, head - 1]) for w in shown
+                ]
+                colours = ["#d55e00" if w == example.referent.english else "#9aa5b1" for w in shown]
+                axes.bar(range(len(shown)), values, color=colours)
+                axes.set_xticks(range(len(shown)), shown)
+                axes.set_ylim(0, 1)
+                axes.set_title(f"{title.format(asking)} ({place.format(layer, head)})", fontsize=9)
+            figures.save(figure, ROOT / "docs" / "images" / f"coreference.{language}.svg")
+
+
+if __name__ == "__main__":
+    main()
