@@ -4,7 +4,7 @@
 
 trains the recipe coreference with three seeds, one after another, on one thread; finished runs are kept. The
 best head is chosen on the validation part and measured on the test part. Writes results/coreference.json and
-the course's figures docs/images/coreference.{en,ko}.svg.
+the figures docs/images/coreference.{en,ko}.svg.
 """
 
 import json
@@ -117,7 +117,7 @@ def measure(translator: Translator, parts: dict[str, list[CoreferenceExample]]) 
             "head": int(best[1]) + 1,
             "valid": round(float(valid[best]), 4),
             "test": round(float(tested[best]), 4),
-            "test of all heads, by layer": tested.round(4).tolist(),
+            "test of all heads, by layer": [[round(float(x), 4) for x in row] for row in tested],
         }
     return told
 
