@@ -1,4 +1,4 @@
-"""What does "it" refer to? The gender of its translation, and the noun that the encoder's heads attend to.
+"""What does "it" refer to? The gender of its translation, and the noun that heads attend to.
 
     taskset -c 0 env OMP_NUM_THREADS=1 python benchmarks/coreference.py
 
@@ -34,7 +34,8 @@ TRAIN = (
     "train coreference --data.dir {work}/data --training.seed {seed} --training.threads 1 "
     "--run {work}/seed-{seed}"
 )
-QUERIES = ("it", "adjective")
+QUERIES = ("it", "adjective", "pronoun")
+"""Words of the source, whose encoder self-attention counts, and the French pronoun."""
 BATCH = 115
 Weights = NDArray[np.float32]
 LABELS = {
@@ -49,7 +50,8 @@ def main() -> None:
     multihead(f"data make coreference --to {WORK}/data --seed {CORPUS_SEED}")
     test, seeds = parts["test"], dict[str, Any]()
     result = {
-        "what": "pronouns with the right gender, and encoder heads that attend to the noun meant; held-out "
+        "what": "pronouns with the right gender, and heads that attend to the noun meant: in the encoder from a word, in the "
+        "decoder where it writes the pronoun (cross-attention); held-out "
         "combinations of animal, place and adjective, share of the sentences",
         "commands": ["taskset -c 0 env OMP_NUM_THREADS=1 python benchmarks/coreference.py"],
         "environment": environment({}),
@@ -127,24 +129,35 @@ def attends_right(translator: Translator, examples: Sequence[CoreferenceExample]
     right = []
     for start in range(0, len(examples), BATCH):
         batch = examples[start : start + BATCH]
-        for example, (weights_LHQK, words) in zip(batch, attention(translator, batch), strict=True):
+        name = "cross" if query == "pronoun" else "encoder self"
+        for example, (weights_LHQK, words) in zip(batch, attention(translator, batch, name), strict=True):
             wrong = example.place if example.referent is example.animal else example.animal
             nouns = example.referent.english, wrong.english
-            right.append(
-                prefers(weights_LHQK, words, example.adjective if query == "adjective" else "it", nouns)
-            )
+            asking = example.adjective if query == "adjective" else "it"
+            if query == "pronoun":
+                weights_LHQK, asking = at_pronoun(translator, example, weights_LHQK), ""
+            right.append(prefers(weights_LHQK, words, asking, nouns))
     return np.asarray(np.mean(right, axis=0), dtype=np.float32)
 
 
+def at_pronoun(translator: Translator, example: CoreferenceExample, weights_LHQK: Weights) -> Weights:
+    """Return the cross-attention of the step that writes the gender of the pronoun, (layers, heads, 1, keys)."""
+    target = translator.target_tokenizer
+    labels = sentence(target, target.encode(example.target))
+    words = [labels.words[token.word].text for token in labels.pieces]
+    row = max(place for place, word in enumerate(words) if word in ("qu'il", "qu'elle", "il", "elle"))
+    return weights_LHQK[:, :, row : row + 1]
+
+
 def attention(
-    translator: Translator, examples: Sequence[CoreferenceExample]
+    translator: Translator, examples: Sequence[CoreferenceExample], kind: str = "encoder self"
 ) -> list[tuple[Weights, list[str]]]:
-    """Return the encoder's attention (layers, heads, queries, keys) and each token's word, by example."""
+    """Return attention to the source (layers, heads, queries, keys) and each source token's word, by example."""
     source, target = translator.source_tokenizer, translator.target_tokenizer
     ids = [source.encode(example.source) for example in examples]
     outputs = [target.encode(example.target) for example in examples]
     batch = collate(ids, outputs, pad_id=target.pad_id, bos_id=target.bos_id, eos_id=target.eos_id)
-    layers = [layer for layer in record(translator.models[0], batch) if layer.kind == "encoder self"]
+    layers = [layer for layer in record(translator.models[0], batch) if layer.kind == kind]
     found = []
     for row, sequence in enumerate(ids):
         labels = sentence(source, [*sequence, source.eos_id])
@@ -154,8 +167,9 @@ def attention(
 
 
 def word_attention(weights_LHQK: Weights, words: Sequence[str], query: str, key: str) -> Weights:
-    """Return the attention of one word to another: sum over the key's tokens, mean over the query's."""
+    """Return the attention of one word ("": the first row) to another: sum over the key's tokens, mean over the query's."""
     rows, columns = ([i for i, word in enumerate(words) if word == name] for name in (query, key))
+    rows = rows if query else [0]
     if not rows or not columns:
         raise ValueError(f"{query if not rows else key!r} is not a word of {words}")
     return np.asarray(weights_LHQK[:, :, rows][..., columns].sum(-1).mean(-1))
@@ -171,7 +185,7 @@ def prefers(
 
 def draw(translator: Translator, told: dict[str, Any]) -> None:
     """Draw the attention of the better query's best head in the two famous sentences."""
-    query = max(QUERIES, key=lambda name: told[f"attention of {name}"]["valid"])
+    query = max(QUERIES[:2], key=lambda name: told[f"attention of {name}"]["valid"])
     layer, head = (told[f"attention of {query}"][key] for key in ("layer", "head"))
     nouns = [
         next(noun for noun in group if noun.english == name)

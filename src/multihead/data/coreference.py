@@ -46,7 +46,7 @@ class CoreferenceExample:
 
 def _nouns(masculine: str, feminine: str) -> list[Noun]:
     return [
-        Noun(*words.split("="), gender)
+        Noun(words.partition("=")[0], words.partition("=")[2], gender)
         for gender, text in ((False, masculine), (True, feminine))
         for words in text.split(", ")
     ]
