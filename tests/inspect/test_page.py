@@ -1,6 +1,7 @@
 """Content of the page: packed weights, the inputs of the equation, the beam; text is always escaped."""
 
 import base64
+import gzip
 import json
 import re
 import tomllib
@@ -220,7 +221,8 @@ def test_an_installed_package_contains_all_page_assets() -> None:
 def test_a_notebook_shows_the_same_page_in_an_iframe(explored: Exploration) -> None:
     page = make_page(explored)
     [inside] = re.findall(r'srcdoc="([^"]*)"', page._repr_html_())
-    assert unescape(inside) == page.html
+    [packed] = re.findall(r'atob\("([^"]*)"\)', unescape(inside))
+    assert gzip.decompress(base64.b64decode(packed)).decode() == page.html
 
 
 def test_all_weights_are_exported_as_json(explored: Exploration) -> None:

@@ -60,7 +60,7 @@ FOUND = {
 
 @pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind in FOUND for text in FOUND[kind]])
 def test_what_must_survive_is_found_whole(kind: str, text: str) -> None:
-    assert set(FOUND) == set(KINDS)
+    assert set(FOUND) == set(KINDS) - {"unknown"}  # depends on a vocabulary
     for before, after in (
         ("", ""),
         ("Say ", " now."),
