@@ -41,6 +41,7 @@ def test_words_with_unknown_letters_are_named(text: str, words: list[str], engli
 def test_rare_syllables_of_the_source_are_left_to_the_model() -> None:
     korean = train(KOREAN, TokenizerSettings(kind="bpe", vocab_size=400))
     assert not unknown_words("뷁나무 하늘", korean)
+    assert not unknown_words("하늘 뷁 나무", korean)
     assert [span.text for span in unknown_words("하늘 Zeus나무", korean)] == ["Zeus나무"]
 
 

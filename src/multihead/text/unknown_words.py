@@ -19,28 +19,27 @@ def unknown_words(text: str, tokenizer: Tokenizer) -> Sequence[PlaceholderSpan]:
     """Return the words with letters that are not in a vocabulary; neighbours are one span.
 
     A letter is unknown if it, and its capital or small form, is encoded as the unknown token or as bytes. In
-    the source's own syllabic script (Hangul, Chinese characters) such words are left to the model.
+    a syllabic script (Hangul, Chinese characters) of which the text has known letters, such words are left to
+    the model.
     """
     unknown = {
         letter
         for letter in set(text)
         if letter.isalpha() and not (_is_known(tokenizer, letter) or _is_known(tokenizer, letter.swapcase()))
     }
+    if not unknown:
+        return []
+    known_scripts = {script(letter) for letter in set(text) - unknown if letter.isalpha()}
     spans: list[PlaceholderSpan] = []
-    for match in _WORD.finditer(text) if unknown else ():
-        if not _is_foreign(match[0], unknown):
+    for match in _WORD.finditer(text):
+        scripts = {script(letter) for letter in match[0] if letter in unknown}
+        if not scripts or scripts & known_scripts & _SYLLABIC:
             continue
         start, end = match.span()
         if spans and _GAP.fullmatch(text, spans[-1].end, start):
             start = spans.pop().start
         spans.append(PlaceholderSpan(start, end, "unknown", text[start:end]))
     return spans
-
-
-def _is_foreign(word: str, unknown: set[str]) -> bool:
-    scripts = {script(letter) for letter in word if letter in unknown}
-    known = {script(letter) for letter in word if letter.isalpha() and letter not in unknown}
-    return bool(scripts) and not (scripts & known & _SYLLABIC)
 
 
 @lru_cache(maxsize=1 << 14)
