@@ -122,3 +122,7 @@ def test_a_mask_in_a_text_is_one_piece(tmp_path: Path, capfdbinary: Captured) ->
 
 def test_an_empty_text_has_no_piece(vocabulary: Path, capfdbinary: Captured) -> None:
     assert run(capfdbinary, "pieces", vocabulary, "")[0].splitlines()[1:] == ["", ""]
+
+
+def test_options_of_the_list_are_refused_beside_a_text(vocabulary: Path, capfdbinary: Captured) -> None:
+    assert "list the vocabulary" in fail(capfdbinary, "pieces", vocabulary, "der Hund", "--top", "3")

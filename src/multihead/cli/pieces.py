@@ -61,6 +61,9 @@ class Options:
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     options = _options.read(Options, arguments)
+    if options.text is not None and (options.search or options.special or options.count or options.top):
+        fact = "--search, --special, --count and --top list the vocabulary"
+        raise UserError(fact, place="beside a text", remedy="Leave out the text or these options.")
     if options.top is not None:
         _options.at_least_one("top", options.top)
     counts_of = {
