@@ -1,4 +1,4 @@
-"""What does "it" refer to? The gender of its translation, and the noun that heads attend to.
+"""Coreference in made-up sentences: the gender of a translated "it", and the noun that heads attend to.
 
     taskset -c 0 env OMP_NUM_THREADS=1 python benchmarks/coreference.py
 
@@ -103,7 +103,7 @@ def measure(translator: Translator, parts: dict[str, list[CoreferenceExample]]) 
     outputs = [line.text for line in translator.translate([example.source for example in test])]
     right = [right_gender(example, output) for example, output in zip(test, outputs, strict=True)]
     named = differing(test)
-    told = {
+    figures_of_run = {
         "right gender, nouns differ": share(
             ok for example, ok in zip(test, right, strict=True) if example in named
         ),
@@ -114,14 +114,14 @@ def measure(translator: Translator, parts: dict[str, list[CoreferenceExample]]) 
     for query in QUERIES:
         valid, tested = (attends_right(translator, parts[name], query) for name in ("valid", "test"))
         best = np.unravel_index(valid.argmax(), valid.shape)
-        told[f"attention of {query}"] = {
+        figures_of_run[f"attention of {query}"] = {
             "layer": int(best[0]) + 1,
             "head": int(best[1]) + 1,
             "valid": round(float(valid[best]), 4),
             "test": round(float(tested[best]), 4),
             "test of all heads, by layer": [[round(float(x), 4) for x in row] for row in tested],
         }
-    return told
+    return figures_of_run
 
 
 def attends_right(translator: Translator, examples: Sequence[CoreferenceExample], query: str) -> Weights:
@@ -183,10 +183,10 @@ def prefers(
     return np.asarray(right > wrong)
 
 
-def draw(translator: Translator, told: dict[str, Any]) -> None:
+def draw(translator: Translator, figures_of_run: dict[str, Any]) -> None:
     """Draw the attention of the better query's best head in the two famous sentences."""
-    query = max(QUERIES[:2], key=lambda name: told[f"attention of {name}"]["valid"])
-    layer, head = (told[f"attention of {query}"][key] for key in ("layer", "head"))
+    query = max(QUERIES[:2], key=lambda name: figures_of_run[f"attention of {name}"]["valid"])
+    layer, head = (figures_of_run[f"attention of {query}"][key] for key in ("layer", "head"))
     nouns = [
         next(noun for noun in group if noun.english == name)
         for group, name in ((coreference.ANIMALS, "animal"), (coreference.PLACES, "street"))

@@ -71,13 +71,13 @@ def suggest_for_texts(
         raise UserError("the training files have no text", place="data.files", remedy="Check the columns.")
     kind, why = pieces.decide_kind(side)
     closed = kind == "spaced"  # every word is a piece of its own
-    kind = _typed(recipe, "tokenizer", "kind") or ("chars" if kind == "chars" else "bpe")
+    kind = _typed_value(recipe, "tokenizer", "kind") or ("chars" if kind == "chars" else "bpe")
     epoch = sizes.tokens(side, "chars" if kind == "chars" else "spaced" if closed else "bpe")
     row = next(row for row in sizes.SIZES if epoch / sizes.SENTENCE <= row.sentences)
     drops = kind == "bpe" and not closed and not recipe.tokenizer.file
     longest = ceil(side.long_line * epoch / side.total_characters) + 2
     length = MULTIPLE * ceil(max(ROOM * longest, 2 * MULTIPLE) / MULTIPLE)
-    length = min(length, LONGEST, _typed(recipe, "model", "max_positions") or LONGEST)
+    length = min(length, LONGEST, _typed_value(recipe, "model", "max_positions") or LONGEST)
     reason = f"{side.lines:,} {unit}, of the length of {epoch / sizes.SENTENCE:,.0f} sentences"
     shape = {key: getattr(row, key) for key in ("d_ff", "num_layers", "num_heads")}
     full = getattr(recipe.model, "attention", "full") == "full"
@@ -88,7 +88,7 @@ def suggest_for_texts(
         "tokenizer.dropout": pieces.decide_dropout((kind, kind), row.bpe_dropout if drops else 0.0),
         "data.max_length": Decision(length, f"99 % of the {unit} have up to about {longest:,} tokens"),
         "model.max_positions": Decision(
-            MULTIPLE * ceil((_typed(recipe, "data", "max_length") or length) / MULTIPLE), ""
+            MULTIPLE * ceil((_typed_value(recipe, "data", "max_length") or length) / MULTIPLE), ""
         ),
         "model.d_model": Decision(row.d_model, reason),
         "model.dropout": Decision(row.dropout, reason),
@@ -124,7 +124,7 @@ def within(settings: Mapping[str, Any], affordable: float, epoch: float) -> Deci
     return {key: Decision(value, reason) for key, value in values.items() if value != settings[key]}
 
 
-def _typed(recipe: Recipe[Settings], section: str, key: str) -> Any:
+def _typed_value(recipe: Recipe[Settings], section: str, key: str) -> Any:
     """Return a setting that the recipe or the user names; None: neither does."""
     settings = recipe.section(section)
     return getattr(settings, key) if key in settings.model_fields_set else None
@@ -142,13 +142,13 @@ def _vocab_size(side: SideProfile, kind: str, wished: int) -> Decision[int]:
 def _training(recipe: Recipe[Settings], row: sizes.Size, epoch: float) -> Decisions:
     batch = next(size for most, size in sizes.SMALL_BATCHES if epoch <= most)
     updates = max(1, round(epoch / batch))
-    schedule = _typed(recipe, "training", "schedule") or "wsd"
+    schedule = _typed_value(recipe, "training", "schedule") or "wsd"
     steps = duration.updates(updates, row.epochs, schedule)
     suited = row.optimizer if recipe.kind in model_kinds.built_in() else "adam"  # Muon is not for all
-    optimizer = _typed(recipe, "training", "optimizer") or suited
+    optimizer = _typed_value(recipe, "training", "optimizer") or suited
     rate = sizes.learning_rate(row, optimizer, "transformer")
     rate *= sizes.STABLE_RATE if schedule == "wsd" else 1
-    last = _typed(recipe, "training", "steps") or steps.value
+    last = _typed_value(recipe, "training", "steps") or steps.value
     warm = min(1000, last // 10, max(100, row.epochs * updates // 10))
     return {
         "training.batch_tokens": Decision(batch, f"an epoch has about {epoch:,.0f} tokens"),

@@ -51,15 +51,15 @@ def fill_recipe(
     named = {f"{section}.{key}" for section in sections for key in plain.section(section).model_fields_set}
     has = base.values().keys() - named - given.keys()
 
-    def decided(decisions: Decisions) -> Recipe[Settings]:
+    def with_decisions(decisions: Decisions) -> Recipe[Settings]:
         values = {key: decision.value for key, decision in decisions.items() if key in has}
         reasons = {
             key: decision.reason for key, decision in decisions.items() if key in has and decision.reason
         }
         return replace(recipes.load(name, {**values, **given}), reasons=reasons)
 
-    recipe = decided(suggestion.decisions)
+    recipe = with_decisions(suggestion.decisions)
     if not base.training.minutes:
         return recipe
     affordable = TRAINING_SHARE * 60 * base.training.minutes * text_speed(recipe, suggestion.length)
-    return decided({**suggestion.decisions, **within(recipe.values(), affordable, suggestion.epoch)})
+    return with_decisions({**suggestion.decisions, **within(recipe.values(), affordable, suggestion.epoch)})
