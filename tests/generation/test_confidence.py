@@ -1,3 +1,4 @@
+import json
 import math
 import random
 
@@ -52,6 +53,16 @@ def test_a_calibration_survives_its_file_and_damage_is_refused(tmp_path) -> None
         (tmp_path / NAME).write_text(spoilt)
         with pytest.raises(UserError, match="damaged"):
             Calibration.load(tmp_path)
+
+
+def test_an_output_is_too_long_beyond_what_references_are() -> None:
+    sentences = [("x" * (20 + n), "y" * (30 + n)) for n in range(100)]
+    found = fit([-1.0, -2.0], [0.5, 0.4], [*sentences, ("x", "y" * 997)])
+    assert found.longest == pytest.approx(1.25 * 40 / 30, abs=0.02)
+    assert not found.too_long("Danke", "y" * 14)
+    assert found.too_long("Danke", "y" * 16)
+    assert not fit([-1.0], [0.5]).too_long("Danke", "y" * 997), "not measured"
+    assert Calibration._of(json.loads(found.to_json())) == found
 
 
 def test_repeated_ngrams_are_counted() -> None:

@@ -8,6 +8,8 @@ from scripted_translator import Script, ScriptedTranslator
 
 from multihead.errors import UserError
 from multihead.recipe.settings import SearchSettings, TokenizerSettings
+from multihead.tasks.translation.texts.confidence import Calibration
+from multihead.tasks.translation.texts.sentence_search import LONG
 from multihead.tasks.translation.texts.tag_alignment import Weights
 from multihead.tasks.translation.texts.tag_placement import with_tags
 from multihead.tasks.translation.texts.text_layout import Span, laid_out
@@ -348,3 +350,14 @@ def test_a_name_in_a_script_that_training_never_had_is_carried(tokenizer: Tokeni
     assert made.translate([text])[0].text == "DER HUND Ζεύς UND Леонид SIEHT Ðorđe"
     assert calls(made) == [["der Hund <ph0> und <ph1> sieht <ph2>"]]
     assert translator(tokenizer, plain_upper, known=False).translate([text])[0].text == text.upper()
+
+
+def test_one_word_that_becomes_seven_is_marked(tokenizer: Tokenizer) -> None:
+    made = ScriptedTranslator(
+        tokenizer, lambda line, settings: [line if " " in line else "the dog sees the dog at a"]
+    )
+    texts = TextTranslator(made, "de", "en", calibration=Calibration(longest=1.5))
+    word, sentence = texts.translate(["hund", "ein hund sieht an the dog"])
+    assert word.warnings == (LONG,)
+    assert word.doubtful
+    assert sentence.warnings == ()

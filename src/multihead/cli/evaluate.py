@@ -183,7 +183,9 @@ def _calibrate(options: Options, evaluations: Sequence[Evaluation]) -> None:
     """Store the calibration of a run's confidence, fitted to its evaluations."""
     scores = [pair for evaluation in evaluations for pair in evaluation.raw_scores]
     run = Run.open(options.runs[0])
-    calibration = fit([mean for mean, _ in scores], [quality for _, quality in scores])
+    tests = [evaluation.test_set for evaluation in evaluations]
+    pairs = [pair for test in tests for pair in zip(test.sources, test.references, strict=True)]
+    calibration = fit([mean for mean, _ in scores], [quality for _, quality in scores], pairs)
     run.write_further(NAME, calibration.to_json())
     fact = f"fitted to {calibration.pairs:,} pairs; expected calibration error {calibration.error:.3f}"
     _console.messages().print(f"{options.runs[0]}/{NAME}: {fact}, by cross-validation")

@@ -87,13 +87,15 @@ def calibration_files(
     """
     search = search.model_copy(update={"n_best": 1})
     scores: list[tuple[float, float]] = []
+    pairs: list[tuple[str, str]] = []
     for validator in validators:
         text = validator.text[: MOST // len(validators)]
         if text:
             translator, sources = validator.translator(model), [source for source, _ in text]
             translations = translate_lines(translator, sources, search, validator.known, validator.changed)
             scores += raw_scores(translations, [reference for _, reference in text])
+            pairs += text
     if len(scores) < LEAST:
         return {}
     means, qualities = zip(*scores, strict=True)
-    return {NAME: fit(means, qualities).to_json()}
+    return {NAME: fit(means, qualities, pairs).to_json()}

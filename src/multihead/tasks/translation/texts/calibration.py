@@ -1,14 +1,18 @@
 """Calibration of the confidence on held-out translations; see ``confidence``."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from multihead.scores import sentence_chrf
 from multihead.tasks.translation.lines.translation import Translation
-from multihead.tasks.translation.texts.confidence import Calibration
+from multihead.tasks.translation.texts.confidence import Calibration, length_ratio
 
 MAX_POINTS = 200
 """Maximum number of points of a calibration."""
+USUAL = 0.99
+"""Share of the references that are of usual length."""
+BEYOND_USUAL = 1.25
+"""Factor beyond which an output is longer than usual."""
 
 
 def raw_scores(translations: Sequence[Translation], references: Sequence[str]) -> list[tuple[float, float]]:
@@ -21,20 +25,25 @@ def raw_scores(translations: Sequence[Translation], references: Sequence[str]) -
     ]
 
 
-def fit(log_probabilities: Sequence[float], qualities: Sequence[float]) -> Calibration:
+def fit(
+    log_probabilities: Sequence[float], qualities: Sequence[float], pairs: Iterable[tuple[str, str]] = ()
+) -> Calibration:
     """Fit a calibration by isotonic regression (pool adjacent violators).
 
     Args:
         log_probabilities: mean token log-probability of each output.
         qualities: sentence chrF of each output, from 0 to 1.
+        pairs: held-out sources and references, whose lengths tell which output is too long.
 
     Returns:
         The calibration; its ``error`` comes from two-fold cross-validation.
     """
-    pairs = sorted(zip(log_probabilities, qualities, strict=True))
-    folds = [_isotonic(pairs[start::2]) for start in (0, 1)]
-    crossed = [(folds[1 - place % 2](x), y) for place, (x, y) in enumerate(pairs)]
-    return Calibration(_isotonic(pairs).points, calibration_error(crossed), len(pairs))
+    scores = sorted(zip(log_probabilities, qualities, strict=True))
+    folds = [_isotonic(scores[start::2]) for start in (0, 1)]
+    crossed = [(folds[1 - place % 2](x), y) for place, (x, y) in enumerate(scores)]
+    ratios = sorted(length_ratio(*pair) for pair in pairs)
+    longest = BEYOND_USUAL * ratios[int(USUAL * (len(ratios) - 1))] if ratios else 0.0
+    return Calibration(_isotonic(scores).points, calibration_error(crossed), len(scores), round(longest, 3))
 
 
 def _isotonic(pairs: Sequence[tuple[float, float]]) -> Calibration:

@@ -28,11 +28,14 @@ class Calibration:
         points: (mean log-probability, expected chrF), ascending; empty: the map is the probability.
         error: expected calibration error on held-out data; None: not measured.
         pairs: number of sentence pairs it was fitted on.
+        longest: largest ratio of an output's length to its source's, as ``length_ratio`` counts them, of which
+            a held-out pair has hardly more; 0: not measured.
     """
 
     points: tuple[tuple[float, float], ...] = ()
     error: float | None = None
     pairs: int = 0
+    longest: float = 0.0
 
     def __call__(self, mean_log_probability: float) -> float:
         """Return the expected chrF of an output, from 0 to 1."""
@@ -47,9 +50,19 @@ class Calibration:
             before = after
         return before[1]
 
+    def too_long(self, source: str, output: str) -> bool:
+        """Return whether an output is far longer than translations of such a source are."""
+        return 0 < self.longest < length_ratio(source, output)
+
     def to_json(self) -> str:
         """Return the content of confidence.json."""
-        content = {"format": FORMAT, "error": self.error, "pairs": self.pairs, "points": self.points}
+        content = {
+            "format": FORMAT,
+            "error": self.error,
+            "pairs": self.pairs,
+            "longest": self.longest,
+            "points": self.points,
+        }
         return json.dumps(content, indent=1) + "\n"
 
     @classmethod
@@ -65,13 +78,18 @@ class Calibration:
     @classmethod
     def _of(cls, content: Mapping[str, Any]) -> Self:
         points = tuple((float(x), float(y)) for x, y in content["points"])
-        values = [value for point in points for value in point]
-        error = content["error"]
+        error, longest = content["error"], float(content.get("longest", 0))
+        values = [longest, *(value for point in points for value in point)]
         if content["format"] != FORMAT or not all(map(math.isfinite, values)):
             raise ValueError("not a calibration of this version")
         if list(points) != sorted(points) or not all(0 <= y <= 1 for _, y in points):
             raise ValueError("its points are out of order")
-        return cls(points, None if error is None else float(error), int(content["pairs"]))
+        return cls(points, None if error is None else float(error), int(content["pairs"]), longest)
+
+
+def length_ratio(source: str, target: str) -> float:
+    """Return the ratio of two lengths in characters; 10 are added to both, which spares short texts."""
+    return (len(target) + 10) / (len(source) + 10)
 
 
 def _between(before: tuple[float, float], after: tuple[float, float], x: float) -> float:

@@ -25,6 +25,7 @@ NO_REPEAT = 3
 """Size of the n-grams that may not repeat in the second search after a loop."""
 LOOP = "the translation repeats itself"
 EMPTY = "the model gives no translation"
+LONG = "far longer than such a text's translation"
 
 
 @dataclass(frozen=True)
@@ -243,6 +244,8 @@ class SentenceSearch:
             notes += faults(line.unit.text, carried.text)
         if not carried.text.strip():
             notes.append(EMPTY)
+        if self._calibration.too_long(line.unit.text, carried.text):
+            notes.append(LONG)
         return SentenceTranslation(
             line.unit.text,
             carried.text,
