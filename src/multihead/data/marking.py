@@ -39,7 +39,7 @@ class Marking:
     """
 
     def __init__(self, tokenizer: Tokenizer, pairs: WordPairs, rate: float, seed: int, longest: int) -> None:
-        self._words = WordFinder(tokenizer)
+        self.words = WordFinder(tokenizer)
         self._pairs, self._rate, self._seed, self._longest = pairs, rate, seed, longest
         reserved = tokenizer.symbols
         self._placeholders = [reserved[name] for name in PLACEHOLDERS if name in reserved]
@@ -90,7 +90,7 @@ class Marking:
 
     def candidates(self, source: Ids, target: Ids) -> list[tuple[WordOccurrence, WordOccurrence]]:
         """Return words that translate each other or are the same, each once in its sentence."""
-        left, right = list(self._words.find(source)), list(self._words.find(target))
+        left, right = list(self.words.find(source)), list(self.words.find(target))
         counts = [Counter(occurrence.word for occurrence in side) for side in (left, right)]
         places = {occurrence.word: occurrence for occurrence in right}
         result = []

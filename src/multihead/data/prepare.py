@@ -52,7 +52,7 @@ ELSEWHERE = {"dir", "source", "target", "valid_source", "valid_target", "valid_f
 WITHOUT_EFFECT = {"tests", "cache", "processes", "source_language", "target_language"}
 OF_SEVERAL = {"corpora", "corpus", "both_directions", "temperature"}
 OF_ADDED = {f"{kind}{end}" for kind in ("synthetic", "copied", "corrections") for end in ("", "_weight")}
-DRAWN_ANEW = {"dropout", "symbol_rate", "protect_rate", "noise_rate", "file", "target_file"}
+DRAWN_ANEW = {"dropout", "symbol_rate", "protect_rate", "phrase_rate", "noise_rate", "file", "target_file"}
 """Settings of the tokenizer that change what is drawn from the prepared data, and files, which are hashed."""
 
 

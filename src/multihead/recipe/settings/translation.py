@@ -134,6 +134,9 @@ class TokenizerSettings(Settings):
     """Fraction of the training pairs, drawn anew each epoch, in which placeholders stand for what search
     carries as such and both sides share: addresses, numbers, and identifiers where the corpus keeps them. It
     needs what symbol_rate needs."""
+    phrase_rate: float = Field(0.0, ge=0, le=1)
+    """Fraction of the training pairs, drawn anew each epoch, that are cut to a phrase of one to some words,
+    so that the model translates headings, buttons and cells. It needs what symbol_rate needs; try 0.05."""
     noise_rate: float = Field(0.0, ge=0, le=1)
     """Fraction of the training sources, drawn anew each epoch, that lose their capitals or get typing errors,
     so that the model translates such text (docs/reference/text.md); try 0.2."""

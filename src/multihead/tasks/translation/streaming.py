@@ -8,6 +8,7 @@ import torch
 from multihead.data.batches import FREE, Mark, Pairs, Reencode, Shapes, StreamPosition
 from multihead.data.marking import Marking
 from multihead.data.noising import Noise
+from multihead.data.phrases import PhraseCutting
 from multihead.data.protecting import Protection
 from multihead.data.word_pairs import sample_texts
 from multihead.recipe import Recipe
@@ -62,8 +63,8 @@ def marking(
     pairs: Pairs,
     tokenizers: tuple[Tokenizer, Tokenizer],
     changed: Mapping[str, Any],
-) -> Marking | Protection | None:
-    """Return the function that adds reserved symbols to training pairs; None if there are none.
+) -> Marking | Protection | PhraseCutting | None:
+    """Return the function that adds reserved symbols to training pairs and cuts phrases; None: no symbols.
 
     Args:
         recipe: its rates.
@@ -73,17 +74,24 @@ def marking(
     """
     settings, seed, longest = recipe.tokenizer, recipe.training.seed, recipe.data.max_length
     marks = Marking.of(pairs, tokenizers, settings.symbol_rate, randomness.derive(seed, "symbols"), longest)
-    if marks is None or not settings.protect_rate:
-        return marks
-    return Protection(
-        tokenizers[0],
-        not_kept(changed),
-        settings.protect_rate,
-        randomness.derive(seed, "protected"),
-        longest,
-        marks,
-        learn_names(sample_texts([(pairs, *tokenizers)])),
-    )
+    if marks is None:
+        return None
+    mark: Marking | Protection = marks
+    if settings.protect_rate:
+        mark = Protection(
+            tokenizers[0],
+            not_kept(changed),
+            settings.protect_rate,
+            randomness.derive(seed, "protected"),
+            longest,
+            marks,
+            learn_names(sample_texts([(pairs, *tokenizers)])),
+        )
+    if settings.phrase_rate:
+        return PhraseCutting(
+            tokenizers[0], marks, settings.phrase_rate, randomness.derive(seed, "phrases"), mark
+        )
+    return mark
 
 
 def _shapes(precision: hardware.Precision, device: torch.device) -> Shapes:

@@ -10,6 +10,9 @@ from multihead.tasks.translation.suggest.decision import Decision
 from multihead.tasks.translation.suggest.profile import CorpusProfile
 from multihead.text.pieces import MAX_PIECE_CHARS, alphabet, count, normalizer, script_pre_tokenizer
 
+PHRASE_RATE = 0.05
+"""Share of the pairs of running text that are cut to a phrase."""
+
 
 @dataclass(frozen=True)
 class RequestedSettings:
@@ -48,7 +51,7 @@ def suggest(corpus: CorpusProfile, asked: RequestedSettings | None = None) -> Su
     kinds = _kinds(corpus, asked)
     both = (kinds[0].value, kinds[1].value)
     joint = Decision(asked.joint, "as asked") if asked.joint is not None else pieces.joint(corpus, both)
-    row = sizes.size(corpus, both)
+    row, metric = sizes.size(corpus, both), duration.metric(corpus.target, both[1])
     decisions: dict[str, Decision[object]] = {
         "tokenizer.kind": kinds[0],
         **({"tokenizer.target_kind": kinds[1]} if both[0] != both[1] else {}),
@@ -56,7 +59,8 @@ def suggest(corpus: CorpusProfile, asked: RequestedSettings | None = None) -> Su
         **_vocabularies(corpus, both, row.value, joint=joint.value),
         **_apostrophe(corpus, joint=joint.value),
         "tokenizer.dropout": pieces.decide_dropout(both, row.value.bpe_dropout),
-        "validation.metric": duration.metric(corpus.target, both[1]),
+        **_phrases(metric.value),
+        "validation.metric": metric,
         "data.valid_fraction": duration.valid_fraction(corpus.pairs),
         **_limits(corpus, both, asked.model),
         "search.beam_size": duration.beam_size(corpus.target, both[1]),
@@ -108,6 +112,11 @@ def _apostrophe(corpus: CorpusProfile, *, joint: bool) -> dict[str, Decision[obj
     """Return the decision where the corpus has apostrophes."""
     decided = pieces.apostrophe(corpus, joint=joint)
     return {"tokenizer.apostrophe": Decision(*decided)} if decided.reason else {}
+
+
+def _phrases(metric: str) -> dict[str, Decision[object]]:
+    """Return the share of pairs that are cut to phrases, where outputs are running text."""
+    return {"tokenizer.phrase_rate": Decision(PHRASE_RATE, "")} if metric == "bleu" else {}
 
 
 def _vocabularies(

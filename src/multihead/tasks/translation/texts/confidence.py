@@ -28,8 +28,8 @@ class Calibration:
         points: (mean log-probability, expected chrF), ascending; empty: the map is the probability.
         error: expected calibration error on held-out data; None: not measured.
         pairs: number of sentence pairs it was fitted on.
-        longest: largest ratio of an output's length to its source's, as ``length_ratio`` counts them, of which
-            a held-out pair has hardly more; 0: not measured.
+        longest: ratio of an output's length to its source's, by ``length_ratio``, that hardly any held-out
+            pair exceeds; 0: not measured.
     """
 
     points: tuple[tuple[float, float], ...] = ()
