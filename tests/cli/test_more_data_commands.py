@@ -118,7 +118,7 @@ def test_clean_with_two_translators_is_resumed(
         (["--src", "a.tsv", "-o", "a.tsv"], "would overwrite an input file"),
         (["--src", "a.tsv", "-o", "out.csv"], "no .csv is written. Name it out.tsv, or"),
         (["--src", "a.tsv", "-o", "out", "--keep", "ugly"], '"ugly" is not a reason'),
-        (["--src", "a.tsv", "-o", "out", "--keep-pairs", "a.tsv"], '"eins" is no number'),
+        (["--src", "a.tsv", "-o", "out", "--keep-pairs", "a.tsv"], '"eins" is not a number'),
         (["--src", "b.tsv", "-o", "out"], "no pair would be kept (1 empty)"),
         (["--src", "a.tsv", "-o", "out", "--src-lang", "de", "--tgt-lang", "de"], "endings cannot be"),
     ],

@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has closed the pipe, as `| head` does. That is no error.
+        # The reader of our output has closed the pipe, as `| head` does. That is not an error.
         _discard_output()
         return BROKEN_PIPE
     except OSError as error:

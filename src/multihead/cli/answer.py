@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.question is not None and not options.question.strip():
         raise UserError("no question", place="--question", remedy="Give a question.")
     if options.threshold is not None and math.isnan(options.threshold):
-        raise UserError("nan is no number", place="--threshold", remedy="Give a number.")
+        raise UserError("nan is not a number", place="--threshold", remedy="Give a number.")
     if options.output:
         files.check_file(options.output)
     answerer = Answerer.load(options.run, options.device)

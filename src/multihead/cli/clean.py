@@ -123,7 +123,7 @@ def _numbers(path: str) -> frozenset[int]:
             numbers.add(int(first))
         elif line.strip() and line != HEADER:
             remedy = "Start each line with the number of a pair."
-            raise UserError(f'"{first[:40]}" is no number', place=f"{path}:{place}", remedy=remedy)
+            raise UserError(f'"{first[:40]}" is not a number', place=f"{path}:{place}", remedy=remedy)
     return frozenset(numbers)
 
 

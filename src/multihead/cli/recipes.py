@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.name:
         loaded = recipe.load(options.name)
         text = recipe.to_toml(loaded)
-        if loaded.is_open:  # what it does not name is no setting of it
+        if loaded.is_open:  # what it does not name is not one of its settings
             text = disk.content(recipes.path(options.name) or Path(options.name)).decode()
         print(text, end="")
         return 0

@@ -197,7 +197,7 @@ class VisionTransformer(nn.Module):
         if positions.rows != positions.columns:
             raise UndescribedError("the images are not square")
         if type(pool) is MeanPooling and pool.skip != self.before:
-            raise UndescribedError("the mean includes tokens that are no patches")
+            raise UndescribedError("the mean includes tokens that are not patches")
         if type(pool) not in (ClassPooling, MeanPooling):
             raise UndescribedError(f"{type(pool).__name__} is neither a class token nor a mean")
         token = () if self.class_token is None else (self.class_token,)

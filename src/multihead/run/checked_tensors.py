@@ -76,7 +76,7 @@ class SealedTensors:
 
 @contextmanager
 def reading(path: Path, framework: Framework, device: str = "cpu") -> Iterator[SealedTensors]:
-    """Give the content of a file to the block, while other threads check the file's seal.
+    """Yield a file's content while other threads verify its checksum.
 
     A file of 250 MB takes a tenth of a second to hash: the block builds the model meanwhile. What the block
     does counts only when it has ended without an exception.

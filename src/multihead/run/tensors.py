@@ -90,5 +90,5 @@ def load(path: Path, device: "torch.device | str" = "cpu") -> "tuple[dict[str, T
 
 
 def reading(path: Path, device: "torch.device | str" = "cpu") -> AbstractContextManager[SealedTensors]:
-    """Give the content of a file to a block, while its seal is checked; see ``sealed_file.reading``."""
+    """Yield a file's content while its checksum is verified; see ``sealed_file.reading``."""
     return sealed_file.reading(path, "pt", str(device))

@@ -219,7 +219,7 @@ def _metrics(run: Run, progress: Mapping[str, Any], *, began: bool) -> Iterator[
     Args:
         run: the run.
         progress: of the newest state; empty without one.
-        began: whether a validation has been logged.
+        began: whether a validation was logged.
     """
     path = run.folder / METRICS
     if not path.exists():

@@ -120,7 +120,7 @@ class ScheduledCheckpoints:
         Args:
             progress: lists the checkpoints.
             like: weights of the same names and shapes.
-            buffers: names of those that are no parameters.
+            buffers: names of the tensors that are not parameters.
         """
         scheduled = [checkpoint_name(SCHEDULED, step) for step in progress.scheduled[-self.averaged :]]
         names = [*([BEST] if progress.best is not None else []), *scheduled]

@@ -36,7 +36,7 @@ def check_longer(folder: Path | None) -> None:
 
 
 def positive_minutes(minutes: float) -> float:
-    """Return the minutes. Raises ``UserError`` where they are no positive number."""
+    """Return the minutes. Raises ``UserError`` unless they are a positive number."""
     if not 0 < minutes < math.inf:
         raise UserError(f"--minutes {minutes:g}", remedy="Give a positive number of minutes.")
     return minutes

@@ -65,7 +65,7 @@ class TensorBoard:
 
 
 class MLflow:
-    """Logs a run of MLflow where its own settings say (``MLFLOW_TRACKING_URI``)."""
+    """Logs to MLflow at ``MLFLOW_TRACKING_URI``."""
 
     def __init__(self, folder: Path) -> None:
         self._name, self._library = folder.name, _import_module("mlflow", "mlflow-skinny")
@@ -87,7 +87,7 @@ class MLflow:
 
 
 class WeightsAndBiases:
-    """Logs a run of Weights & Biases; offline where its own settings say (``WANDB_MODE=offline``)."""
+    """Logs to Weights & Biases; offline with ``WANDB_MODE=offline``."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._library = folder, _import_module("wandb", "wandb")

@@ -158,4 +158,4 @@ def _shape(weight: Array, shape: tuple[int, ...]) -> None:
 
 def _number(value: object, kind: Any) -> None:
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise ValueError(f"{value!r} is no number of the right kind")
+        raise ValueError(f"{value!r} is not a number of the right kind")

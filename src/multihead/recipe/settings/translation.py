@@ -49,17 +49,16 @@ class DataSettings(Settings):
     """Folder(s) of `multihead synthesise`: back-translated pairs, trained on beside the corpus with the tag
     <bt> before each source."""
     synthetic_weight: float = Field(0.0, ge=0, allow_inf_nan=False)
-    """Draws of such a pair for each one of a pair of the corpus; 0: chosen, so that at most two thirds of an
-    epoch are synthetic."""
+    """Sampling weight relative to a corpus pair; 0: automatic, at most two thirds of an epoch."""
     copied: tuple[str, ...] = ()
     """Text file(s) in the target language, trained on as source and target with the tag <copy>."""
     copied_weight: float = Field(0.0, ge=0, allow_inf_nan=False)
-    """Likewise; 0: chosen, at most as many as the corpus has."""
+    """Sampling weight relative to a corpus pair; 0: automatic, at most as many pairs as the corpus has."""
     corrections: tuple[str, ...] = ()
     """File(s) of corrected pairs (TSV, CSV, JSONL, TMX, XLIFF, PO). Pairs of the corpus with the same source
     are dropped."""
     corrections_weight: float = Field(0.0, ge=0, allow_inf_nan=False)
-    """Likewise; 0: chosen, a tenth as many as the corpus has, none drawn more than 16 times as often."""
+    """Sampling weight relative to a corpus pair; 0: automatic, a tenth of the corpus, at most 16."""
     format: FileFormat = "auto"
     """File format; "auto": by file name (docs/start/your-corpus.md), else one sentence a line; "qt" is a .ts
     file of Qt Linguist."""
@@ -103,12 +102,12 @@ class TokenizerSettings(Settings):
     """Tokenizer. bpe, unigram, wordpiece: subwords; chars: characters; words: whole words and single
     punctuation marks; spaced: white-space tokens of text tokenised before, see `multihead tokenise`."""
     target_kind: Literal["same", "bpe", "unigram", "wordpiece", "chars", "words", "spaced"] = "same"
-    """Tokenizer of the target side; another than the source's needs joint = false."""
+    """Tokenizer of the target side; a kind different from the source's requires joint = false."""
     vocab_size: PositiveInt = 8000
     """Maximum vocabulary size, special tokens included."""
     target_vocab_size: int = Field(0, ge=0)
-    """Maximum vocabulary size of the target side; 0: vocab_size. Another than the source's needs joint =
-    false."""
+    """Maximum vocabulary size of the target side; 0: vocab_size. A size different from vocab_size requires
+    joint = false."""
     joint: bool = True
     """One joint vocabulary for both sides (needed to tie the embeddings of both)."""
     dropout: float = Field(0.0, ge=0, lt=1)
@@ -135,8 +134,8 @@ class TokenizerSettings(Settings):
     carries as such and both sides share: addresses, numbers, and identifiers where the corpus keeps them. It
     needs what symbol_rate needs."""
     phrase_rate: float = Field(0.0, ge=0, le=1)
-    """Fraction of the training pairs, drawn anew each epoch, that are cut to a phrase of one to some words,
-    so that the model translates headings, buttons and cells. It needs what symbol_rate needs; try 0.05."""
+    """Fraction of the training pairs, drawn anew each epoch, that are cut to a phrase of one or more words,
+    so that the model translates headings, buttons and cells; try 0.05. Requires what symbol_rate requires."""
     noise_rate: float = Field(0.0, ge=0, le=1)
     """Fraction of the training sources, drawn anew each epoch, that lose their capitals or get typing errors,
     so that the model translates such text (docs/reference/text.md); try 0.2."""

@@ -64,9 +64,7 @@ def within(settings: Mapping[str, Any], affordable: float, epoch: float) -> dict
     elif width == WIDE["model.d_model"] and passes < LEAST:
         decisions |= {key: Decision(value, reason) for key, value in WIDE.items()}
     if passes < (FEW_OF_LARGE if epoch >= LARGE else FEW):
-        decisions["tokenizer.dropout"] = Decision(
-            0.0, "few passes show a word seldom: always in the same way"
-        )
+        decisions["tokenizer.dropout"] = Decision(0.0, "few epochs: BPE-dropout would slow learning")
         decisions["model.dropout"] = Decision(
             min(0.1, float(settings.get("model.dropout", 0.1))), "little is learned by heart in so few passes"
         )
