@@ -18,6 +18,7 @@ WORDS = {
     "Hund": "dog", "Katze": "cat", "Haus": "house", "Baum": "tree", "Rot": "red", "Stein": "stone",
     "Auto": "car", "Wald": "wood", "Tür": "door",
 }  # fmt: skip
+BATCH = 5
 
 
 @pytest.fixture(scope="module")
@@ -45,12 +46,13 @@ def cut(
     marking = Marking.of(PairList(*sides), (tokenizer, tokenizer), 0.1, 3, 99)
     assert marking is not None
     cutting = PhraseCutting(tokenizer, marking, rate, 7, Marking(tokenizer, {}, 0.0, 1, 99))
-    keys = [(2, number) for number in range(len(texts))]
-    sources, targets = cutting([[*prefix, *source] for source in sides[0]], sides[1], keys)
-    return [
-        ([int(i) for i in source], [int(i) for i in target])
-        for source, target in zip(sources, targets, strict=True)
-    ]
+    pairs = []
+    for first in range(0, len(texts), BATCH):
+        rows = range(first, min(first + BATCH, len(texts)))
+        sources = [[*prefix, *sides[0][row]] for row in rows]
+        batch = cutting(sources, [sides[1][row] for row in rows], [(2, row) for row in rows])
+        pairs += [([int(i) for i in a], [int(i) for i in b]) for a, b in zip(*batch, strict=True)]
+    return pairs
 
 
 def test_a_phrase_and_its_translation_have_the_same_words(
@@ -67,14 +69,22 @@ def test_a_phrase_and_its_translation_have_the_same_words(
     assert lengths == {1, 2, 3, 4}
 
 
-def test_some_pairs_are_cut_the_others_stay_and_all_is_repeatable(
+def test_some_batches_are_cut_the_others_stay_and_all_is_repeatable(
     texts: list[tuple[str, str]], tokenizer: Tokenizer
 ) -> None:
     pairs = [(list(tokenizer.encode(source)), list(tokenizer.encode(target))) for source, target in texts]
     some = cut(texts, tokenizer, 0.3)
     assert some == cut(texts, tokenizer, 0.3)
-    stay = sum(pair in pairs for pair in some)
-    assert 0.5 < stay / len(pairs) < 0.9
+    batches = [range(first, min(first + BATCH, len(pairs))) for first in range(0, len(pairs), BATCH)]
+    whole = [[some[row] == pairs[row] for row in rows] for rows in batches]
+    assert all(all(rows) or not any(rows) for rows in whole)
+    assert 0.5 < sum(map(all, whole)) / len(whole) < 0.9
+
+
+def test_a_pair_without_a_known_word_gets_the_phrase_of_another(tokenizer: Tokenizer) -> None:
+    pairs = [("Hund Katze.", "dog cat.")] * 3 + [("xyz.", "zyx.")]
+    phrases = cut(pairs, tokenizer)
+    assert phrases[3] in phrases[:3]
 
 
 def test_a_language_tag_stays_before_the_phrase(texts: list[tuple[str, str]], tokenizer: Tokenizer) -> None:

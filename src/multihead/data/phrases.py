@@ -1,9 +1,9 @@
 """Cuts phrases out of training pairs on the fly, so that a model translates headings, buttons and cells.
 
-A model that saw nothing but sentences makes a sentence of everything: "Dog" becomes "A dog is running.". In
-a part of the draws, a pair is replaced by a few words of its source and their translation, which are bounded
+A model that saw nothing but sentences makes a sentence of everything: "Dog" becomes "A dog is running.". In a
+few of the batches, each pair is replaced by some words of its source and their translation, which are bounded
 by words that translate each other, consistently on both sides (Koehn et al. 2003, section 2.1). All is a
-function of (seed, epoch, pair).
+function of (seed, epoch, pair); a batch is cut or not by its first pair.
 """
 
 import random
@@ -39,9 +39,9 @@ class PhraseCutting:
         tokenizer: the tokenizer of both sides. Reserved symbols before a source, such as language tags, are
             preserved.
         marking: knows which words translate each other.
-        rate: fraction of the pairs to replace.
+        rate: fraction of the batches whose pairs are replaced.
         seed: seeds the choice.
-        before: applied to the pairs that stay whole.
+        before: applied to the batches that stay whole.
 
     Attributes:
         symbols: the symbols that pairs get.
@@ -58,18 +58,24 @@ class PhraseCutting:
     def __call__(
         self, sources: Sequence[Ids], targets: Sequence[Ids], keys: Sequence[tuple[int, int]]
     ) -> tuple[Sequence[Ids], Sequence[Ids]]:
-        """Return the pairs, some of them cut to a phrase; arguments as of ``Marking``."""
-        whole = zip(*self._before(sources, targets, keys), strict=True)
-        pairs = [
-            self._cut(source, target, key) or pair
-            for source, target, key, pair in zip(sources, targets, keys, whole, strict=True)
-        ]
+        """Return the pairs of a batch, all cut to phrases or none; arguments as of ``Marking``.
+
+        A phrase is short: among whole sentences it would be padding for the most part. For a pair without
+        a phrase, that of another pair is repeated.
+        """
+        chance = random.Random(randomness.derive(self._seed, "phrase batch", *keys[0])) if keys else None
+        if chance is None or chance.random() >= self._rate:
+            return self._before(sources, targets, keys)
+        cut = [self._cut(*pair) for pair in zip(sources, targets, keys, strict=True)]
+        phrases = [phrase for phrase in cut if phrase]
+        if not phrases:
+            return self._before(sources, targets, keys)
+        pairs = [phrase or phrases[row % len(phrases)] for row, phrase in enumerate(cut)]
         return [source for source, _ in pairs], [target for _, target in pairs]
 
     def _cut(self, source: Ids, target: Ids, key: tuple[int, int]) -> tuple[Ids, Ids] | None:
+        """Return a phrase of a pair and its translation; None: no word's translation is known."""
         chance = random.Random(randomness.derive(self._seed, "phrase", *key))
-        if chance.random() >= self._rate:
-            return None
         tags = next((n for n, token in enumerate(source) if int(token) not in self._reserved), len(source))
         before, source = source[:tags], source[tags:]
         span = self._choose(source, target, chance)

@@ -134,8 +134,8 @@ class TokenizerSettings(Settings):
     carries as such and both sides share: addresses, numbers, and identifiers where the corpus keeps them. It
     needs what symbol_rate needs."""
     phrase_rate: float = Field(0.0, ge=0, le=1)
-    """Fraction of the training pairs, drawn anew each epoch, that are cut to a phrase of one or more words,
-    so that the model translates headings, buttons and cells; try 0.05. Requires what symbol_rate requires."""
+    """Fraction of the training batches, drawn anew each epoch, whose pairs are cut to phrases of one or more
+    words, so that the model translates headings, buttons and cells. Requires what symbol_rate requires."""
     noise_rate: float = Field(0.0, ge=0, le=1)
     """Fraction of the training sources, drawn anew each epoch, that lose their capitals or get typing errors,
     so that the model translates such text (docs/reference/text.md); try 0.2."""

@@ -10,8 +10,8 @@ from multihead.tasks.translation.suggest.decision import Decision
 from multihead.tasks.translation.suggest.profile import CorpusProfile
 from multihead.text.pieces import MAX_PIECE_CHARS, alphabet, count, normalizer, script_pre_tokenizer
 
-PHRASE_RATE = 0.05
-"""Share of the pairs of running text that are cut to a phrase."""
+PHRASE_RATE = 0.02
+"""Share of the batches of running text whose pairs are cut to phrases."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _apostrophe(corpus: CorpusProfile, *, joint: bool) -> dict[str, Decision[obj
 
 
 def _phrases(metric: str) -> dict[str, Decision[object]]:
-    """Return the share of pairs that are cut to phrases, where outputs are running text."""
+    """Return the share of batches that are cut to phrases, where outputs are running text."""
     return {"tokenizer.phrase_rate": Decision(PHRASE_RATE, "")} if metric == "bleu" else {}
 
 
