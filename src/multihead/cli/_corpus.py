@@ -27,9 +27,9 @@ class CorpusOptions:
     encoding: _options.Encoding = "utf-8"
     """Text encoding of the files."""
     source_language: Annotated[_options.Text, _options.Option(aliases=("--src-lang",))] = None
-    """Source language, as de: needed for TMX; ending of the output. (default: that of --src, or source)"""
+    """Source language, such as de; needed for TMX; output ending. (default: that of --src, or source)"""
     target_language: Annotated[_options.Text, _options.Option(aliases=("--tgt-lang",))] = None
-    """Target language, as en, likewise."""
+    """Target language, such as en, likewise."""
 
     def pairs(self) -> Iterator[tuple[str, str]]:
         """Yield the pairs of the corpus. Raises ``UserError``: see ``data.pairs.read_pairs``."""

@@ -50,7 +50,7 @@ class Options:
     sentences: _options.Flag = False
     """Split paragraphs into sentences, to train on. Paragraphs are what --tm of translate looks up."""
     source_language: Annotated[_options.Text, _options.Option(aliases=("--src-lang",))] = None
-    """Language of the documents, as de. (default: what they or their names say, or
+    """Language of the documents, such as de. (default: what they or their names say, or
     the run that translated them)"""
     target_language: Annotated[_options.Text, _options.Option(aliases=("--tgt-lang",))] = None
     """Language of the translations, as en, likewise."""

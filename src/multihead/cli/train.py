@@ -60,9 +60,9 @@ class Options:
     tgt: _options.Files = ()
     """Training file(s), target side, aligned line by line. Of a film, its subtitles."""
     source_language: Annotated[_options.Text, _options.Option(aliases=("--src-lang",))] = None
-    """Source language, as de: needed for TMX."""
+    """Source language, such as de; needed for TMX."""
     target_language: Annotated[_options.Text, _options.Option(aliases=("--tgt-lang",))] = None
-    """Target language, as en."""
+    """Target language, such as en."""
     corpora: _options.File = None
     """A corpora.toml: several corpora or languages. See docs/how-to/languages.md."""
     corpus: Annotated[
