@@ -4,6 +4,7 @@
 # make bench        benchmarks, one after the other
 # make torture      runs the long tests, injects every fault into trainings and run folders (half an hour), and records
 #                   what was lost
+# make speedrun     raw text to a translator in MINUTES=2, everything counted, from three seeds; needs DATA=data/multi30k
 # make bench-peers RUN=runs/de-en SRC=test.de TGT=test.en   the same beside other toolkits, on the same weights
 # make bench-peers-training   training beside other toolkits, each in an environment of its own
 # make bench-gpu DATA=data/multi30k   training and translating on a GPU of NVIDIA's, beside the peers that are installed
@@ -22,7 +23,7 @@ ENVS := benchmarks/peers/.envs
 PEERS := eole joeynmt
 BENCHMARKS := $(filter-out benchmarks/record.py benchmarks/torture.py benchmarks/fuzz_readers.py benchmarks/kept_words.py,$(wildcard benchmarks/*.py))
 
-.PHONY: quickstart test lint suite bench torture bench-peers bench-peers-training bench-gpu course docs wasm wheel clean
+.PHONY: quickstart test lint suite bench speedrun torture bench-peers bench-peers-training bench-gpu course docs wasm wheel clean
 
 quickstart: $(INSTALLED)
 	$(BIN)/multihead quickstart
@@ -75,8 +76,14 @@ bench-peers-training: $(INSTALLED)
 	-$(MAKE) --keep-going $(PEERS:%=$(ENVS)/%/.installed)
 	$(BIN)/python benchmarks/peers/training.py
 
-# Each part writes its file when it ends: one that fails does not take the others with it.
 DATA ?= data/multi30k
+MINUTES ?= 2
+speedrun: $(INSTALLED)
+	for seed in 1 2 3; do \
+	  $(BIN)/python benchmarks/minutes_to_bleu.py --data-dir $(DATA) --minutes $(MINUTES) --seed $$seed || exit 1; \
+	done
+
+# Each part writes its file when it ends: one that fails does not take the others with it.
 bench-gpu: $(INSTALLED)
 	-$(BIN)/python benchmarks/training_speed.py --device cuda --sizes multi30k base big --tokens 16384 --count 8
 	-$(BIN)/python benchmarks/peers/training.py --device cuda --sizes multi30k base --tokens 16384 --count 8 \
