@@ -184,11 +184,15 @@ class BatchStream(Stream[PairBatch]):
         return [f"{place}{line}" for line in lines[indices].tolist()]
 
     def largest(self) -> PairBatch:
-        """Return the batch of the first epoch with the most tokens, padding included, for a memory test."""
+        """Return the batch of the first epoch with the most tokens, padding included, for a memory test.
+
+        Two are compared, since a batch may be cut to phrases (``data.phrases``).
+        """
         source, target = self.store.source_lengths, self.store.target_lengths
         plan = self.cached_plan(0)
         places = [len(rows) * (int(source[rows].max()) + int(target[rows].max()) + 2) for rows in plan]
-        return self.batch(plan[int(np.argmax(places))], 0)
+        batches = (self.batch(plan[row], 0) for row in np.argsort(places)[-2:][::-1].tolist())
+        return max(batches, key=lambda batch: batch.source.ids_BS.numel() + batch.target_BT.numel())
 
 
 def _encode(
