@@ -9,7 +9,13 @@ import pytest
 from multihead.recipe import from_toml, with_horizon
 from multihead.recipe.settings import TokenizerSettings
 from multihead.run import Run
-from multihead.tasks.translation.suggest.within_time import WIDE, within
+from multihead.tasks.translation.suggest import within_time
+from multihead.tasks.translation.suggest.within_time import (
+    WIDE,
+    is_narrow,
+    is_worth_its_time,
+    within,
+)
 from multihead.text.training import train
 from multihead.workflows import suggested_recipe
 from multihead.workflows.resolve_recipe import resolve_recipe
@@ -54,13 +60,21 @@ def test_the_shorter_the_time_the_less_is_left_out(passes: float, wanted: dict[s
     assert {key: one.value for key, one in found.items()} == wanted
 
 
-@pytest.mark.parametrize(("width", "passes", "rate"), [(128, 21, 3.36e-3), (128, 31, None), (256, 21, None)])
-def test_a_narrow_model_is_widened_for_some_passes(width: int, passes: int, rate: float | None) -> None:
-    found = within({**LONG, "model.d_model": width}, passes * EPOCH, EPOCH)
-    values = {key: one.value for key, one in found.items()}
-    assert values.get("training.learning_rate") == rate
-    assert values.get("model.d_model") == (256 if rate else None)
-    assert values.get("model.num_layers") == (3 if rate else None)
+@pytest.mark.parametrize(("width", "passes", "narrow"), [(128, 21, True), (128, 31, False), (256, 21, False)])
+def test_a_narrow_model_may_be_widened_for_some_passes(width: int, passes: int, narrow: bool) -> None:
+    settings = {**LONG, "model.d_model": width}
+    assert is_narrow(settings, passes * EPOCH, EPOCH) == narrow
+    values = {key: one.value for key, one in within(settings, passes * EPOCH, EPOCH, widen=True).items()}
+    assert values["training.learning_rate"] == 3.36e-3
+    assert values["model.num_layers"] == 3
+    assert "model.d_model" not in within(settings, passes * EPOCH, EPOCH)
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide", "worth"), [(1800, 1400, True), (2900, 1500, False), (1500, 1100, False)]
+)
+def test_a_wider_model_must_make_enough_updates(narrow: int, wide: int, worth: bool) -> None:
+    assert is_worth_its_time(1024 * narrow, 1024 * wide) == worth
 
 
 @pytest.mark.parametrize(("passes", "layers"), [(4, 3), (6, None)])
@@ -119,6 +133,7 @@ def test_a_shape_that_was_typed_in_part_is_not_widened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: int
 ) -> None:
     monkeypatch.setattr(suggested_recipe, "tokens_per_second", lambda *_: 30.0)
+    monkeypatch.setattr(within_time, "ENOUGH", 0)
     for side in "ab":
         text = "".join(f"{side}{n} {side}{n % 11}x {side}{n % 13}y z{n % 7} and\n" for n in range(400))
         (tmp_path / side).write_text(text, encoding="utf-8")
@@ -132,6 +147,10 @@ def test_a_shape_that_was_typed_in_part_is_not_widened(
 
     assert shape() == WIDE
     usual = {"model.d_model": 128, "model.d_ff": 256, "model.num_layers": 3}
+    monkeypatch.setattr(
+        suggested_recipe, "tokens_per_second", lambda recipe, _: 30.0 if recipe.model.d_model < 256 else 15.0
+    )
+    assert shape()["model.d_model"] == 128, "half the speed is too slow"
     assert shape(**{key: str(value)}) == {**usual, key: value}
 
 

@@ -1,6 +1,6 @@
 """A recipe of settings that suit a corpus, where the user names none."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -87,8 +87,8 @@ def suggest_recipe(
             other = None
         if other:
             affordable *= 1 - TRIAL_SHARE
-            other = _within(recipe_of(other), other, corpus, affordable, given)
-        recipe = recipe_of(_within(recipe, suggestion, corpus, affordable, given))
+            other = _within(other, recipe_of, corpus, affordable, given)
+        recipe = recipe_of(_within(suggestion, recipe_of, corpus, affordable, given))
     return replace(recipe, alternative=recipe_of(other)) if other else recipe
 
 
@@ -107,20 +107,32 @@ def _affordable(recipe: Recipe[Settings], corpus: CorpusProfile) -> float:
 
 
 def _within(
-    recipe: Recipe[Settings],
-    found: Suggestion,
+    suggestion: Suggestion,
+    recipe_of: Callable[[Suggestion], Recipe[Settings]],
     corpus: CorpusProfile,
     affordable: float,
     given: Mapping[str, object],
 ) -> Suggestion:
     """Return settings for a training of so many target tokens; a shape that was typed in part stays."""
+    recipe = recipe_of(suggestion)
     epoch = tokens(corpus.target, recipe.tokenizer.kinds[1])
-    shape = () if within_time.WIDE.keys().isdisjoint(given) else within_time.WIDE
-    settings = {key: value for key, value in found.settings.items() if key not in shape}
-    decided = within_time.within(settings, affordable, epoch)
+    typed = not within_time.WIDE.keys().isdisjoint(given)
+    settings = {
+        key: value for key, value in suggestion.settings.items() if not (typed and key in within_time.WIDE)
+    }
+    widen = False
+    if within_time.is_narrow(settings, affordable, epoch):
+        wide = recipe_of(replace(suggestion, settings={**suggestion.settings, **within_time.WIDE}))
+        share = _affordable(wide, corpus) / _affordable(recipe, corpus)  # both at the machine's load of now
+        if widen := within_time.is_worth_its_time(affordable, share * affordable):
+            affordable *= share
+    decided = within_time.within(settings, affordable, epoch, widen=widen)
     return Suggestion(
-        {**found.settings, **{key: decision.value for key, decision in decided.items()}},
-        {**found.reasons, **{key: decision.reason for key, decision in decided.items() if decision.reason}},
+        {**suggestion.settings, **{key: decision.value for key, decision in decided.items()}},
+        {
+            **suggestion.reasons,
+            **{key: decision.reason for key, decision in decided.items() if decision.reason},
+        },
     )
 
 

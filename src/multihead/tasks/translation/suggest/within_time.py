@@ -11,7 +11,7 @@ from typing import Any
 from multihead.tasks.translation.suggest.decision import Decision
 
 ENOUGH = 1_200
-"""Updates from which on larger batches pay."""
+"""Updates from which on larger batches pay, and a wider model."""
 SMALLEST = 1024
 """Target tokens of a batch, at least."""
 WARM_UP = 7
@@ -22,7 +22,10 @@ passes over 29,000 captions, leaving out is better (results/few-passes.json)."""
 LARGE, FEW_OF_LARGE = 1_000_000, 20
 """Target tokens from which on a corpus is learned by heart later, and its few passes; not compared alone."""
 WIDE: Mapping[str, int] = {"model.d_model": 256, "model.d_ff": 512, "model.num_layers": 3}
-"""Shape of a Transformer for some passes: 1.2 times the time of the narrowest per token."""
+"""Shape of a Transformer for some passes."""
+WORTH = 0.6
+"""Share of the narrow model's updates that a wider one must make in the same time. With three quarters of
+them it learns more; with 43 and 56 %, on a busy machine, it learned less (results/few-passes.json)."""
 WIDE_RATE = 0.7
 """Its learning rate, relative to that of a model of half the width."""
 LEAST = 5
@@ -33,13 +36,26 @@ COOL_DOWN, FAST_RATE = 0.6, 1.6
 to that of a long training."""
 
 
-def within(settings: Mapping[str, Any], affordable: float, epoch: float) -> dict[str, Decision[object]]:
+def is_narrow(settings: Mapping[str, Any], affordable: float, epoch: float) -> bool:
+    """Return whether a wider model may learn more in the time; for arguments see ``within``."""
+    return 0 < settings.get("model.d_model", 0) < WIDE["model.d_model"] and affordable / epoch < SOME
+
+
+def is_worth_its_time(affordable: float, wide_affordable: float) -> bool:
+    """Return whether a wider model makes enough updates, given the tokens that the time is enough for."""
+    return wide_affordable >= max(WORTH * affordable, ENOUGH * SMALLEST)
+
+
+def within(
+    settings: Mapping[str, Any], affordable: float, epoch: float, *, widen: bool = False
+) -> dict[str, Decision[object]]:
     """Return the settings that differ from those of a training without a limit.
 
     Args:
         settings: those of such a training, by dotted key.
-        affordable: target tokens that the time is enough for.
+        affordable: target tokens that the time is enough for; with ``widen``, for the wider model.
         epoch: target tokens of a pass over the corpus.
+        widen: take the wider model.
     """
     batch = int(settings["training.batch_tokens"])
     while batch > SMALLEST and affordable / batch < ENOUGH:
@@ -57,7 +73,7 @@ def within(settings: Mapping[str, Any], affordable: float, epoch: float) -> dict
         decisions["validation.every"] = Decision(every, f"{validations} validations within the time")
     rate = float(settings["training.learning_rate"])
     width = settings.get("model.d_model", 0)
-    if 0 < width < WIDE["model.d_model"] and passes < SOME:
+    if widen:
         decisions |= {key: Decision(value, reason) for key, value in WIDE.items()}
         rate = round(WIDE_RATE * rate, 6)
         decisions["training.learning_rate"] = Decision(rate, "")
