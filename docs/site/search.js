@@ -1,10 +1,12 @@
-// Search of the documentation: all words must occur, as typed; headings count more. Works from file://.
+// Search of the documentation: all words must occur; headings and the phrase count more, and the generated reference
+// follows the guides. Works from file://.
 "use strict";
 (() => {
   const box = document.getElementById("search");
   const list = document.getElementById("found");
   const root = box.dataset.root;
-  const MOST = 20;
+  const MOST = 30;
+  const ASKING = /^(how|many|much|what|which|where|when|why|do|does|is|are|can|i|a|an|the|to|of|in|my)$/;
   let asked = false;
 
   function load() {
@@ -16,8 +18,15 @@
     document.head.append(script);
   }
 
+  /** The words to look for, in the singular; those of a question only if there are no others. */
+  function wordsOf(query) {
+    const words = query.toLowerCase().split(/[\s_?]+/).filter(Boolean);
+    const telling = words.filter((word) => !ASKING.test(word));
+    return (telling.length ? telling : words).map((word) => word.replace(/([a-z]{3}[^s])s$/, "$1"));
+  }
+
   function score(words, [title, heading, , text]) {
-    let sum = 0;
+    let sum = text.toLowerCase().replaceAll("_", " ").includes(words.join(" ")) ? 10 : 0;
     for (const word of words) {
       const at = [heading, title, text].map((part) => part.toLowerCase().indexOf(word));
       if (at.every((place) => place < 0)) return 0;
@@ -27,19 +36,21 @@
     return sum;
   }
 
+  const generated = ([, , path]) => path.startsWith("reference/");
+
   function excerpt(words, text) {
     const place = Math.max(0, text.toLowerCase().indexOf(words[0]) - 50);
     return (place ? "..." : "") + text.slice(place, place + 150);
   }
 
   function show() {
-    const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = wordsOf(box.value);
     list.replaceChildren();
     list.hidden = !words.length || !window.PAGES;
     if (list.hidden) return;
     const found = window.PAGES.map((page) => [score(words, page), page])
       .filter(([points]) => points)
-      .sort((one, other) => other[0] - one[0])
+      .sort((one, other) => generated(one[1]) - generated(other[1]) || other[0] - one[0])
       .slice(0, MOST);
     for (const [, [title, heading, path, text]] of found) {
       const link = document.createElement("a");
