@@ -14,7 +14,11 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-STYLE = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
+HERE = Path(__file__).parent
+STYLE = "\n".join(
+    file.read_text(encoding="utf-8")
+    for file in (HERE / "page.css", HERE.parents[1] / "src" / "multihead" / "inspect" / "page" / "scroll.css")
+)
 WORDS = {
     "en": {
         "course": "The course",
@@ -36,6 +40,8 @@ LIVE = re.compile(r'<div class="live" data-show="([^"]*)">(.*?)</div>', re.DOTAL
 MATH = re.compile(r"\$\$(.+?)\$\$|(?<![\\$A-Za-z0-9])\$((?:(?!\n\n)[^$])+?)\$(?![A-Za-z0-9])", re.DOTALL)
 SOURCE = re.compile(r"\s*(@|def |class )")
 """Beginning of an output that is the source of a function or a class."""
+SCROLLING = '<div class="scroll" tabindex="0">'
+"""Frame of what may be wider than a page; it scrolls, also by keyboard."""
 FENCE = re.compile(r"^```.*?^```\s*$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 
 
@@ -105,7 +111,9 @@ def render(text: str) -> str:
     marked = MATH.sub(formula, FENCE.sub(keep, text))
     text = re.sub("\x00(\\d+)\x00", lambda found: kept[int(found[1])], marked)
     markdown = MarkdownIt("commonmark", {"html": True, "highlight": _highlighted}).enable(["table"])
-    return re.sub(r'href="([0-9][^":]*)\.md', r'href="\1.html', markdown.render(text))
+    body = re.sub(r'href="([0-9][^":]*)\.md', r'href="\1.html', markdown.render(text))
+    body = body.replace("<table>", f"{SCROLLING}<table>").replace("</table>", "</table></div>")
+    return body.replace("<th></th>", "<td></td>")
 
 
 def _code(cell: Any) -> str:
@@ -118,7 +126,7 @@ def _outputs(cell: Any) -> Iterator[str]:
             code = textwrap.dedent(output.text)
             yield f"<div class='source'>{_highlighted(code, 'python', '')}</div>"
         elif output.output_type == "stream":
-            yield f"<pre class='output'>{html.escape(output.text.rstrip())}</pre>"
+            yield f"<pre class='output' tabindex='0'>{html.escape(output.text.rstrip())}</pre>"
         elif "data" in output:
             if "image/svg+xml" in output.data:
                 yield _svg(output.data["image/svg+xml"])
@@ -126,7 +134,7 @@ def _outputs(cell: Any) -> Iterator[str]:
                 image = output.data["image/png"].strip()
                 yield f'<img src="data:image/png;base64,{image}" alt="">'
             elif "text/plain" in output.data:
-                yield f"<pre class='output'>{html.escape(output.data['text/plain'])}</pre>"
+                yield f"<pre class='output' tabindex='0'>{html.escape(output.data['text/plain'])}</pre>"
 
 
 def _svg(drawing: str) -> str:
@@ -139,7 +147,7 @@ def _svg(drawing: str) -> str:
 
 def _highlighted(code: str, language: str, _: str) -> str:
     if not language.startswith("python"):
-        return f"<pre>{html.escape(code)}</pre>"
+        return f'<pre tabindex="0">{html.escape(code)}</pre>'
     return str(highlight(code, PythonLexer(), HtmlFormatter(nobackground=True)))
 
 

@@ -34,9 +34,9 @@ def pages() -> Iterator[Page]:
 
 def _commands() -> str:
     parts = ["<h1>Commands</h1><p>Each command prints the same with <code>--help-all</code>.</p>"]
-    parts.append(f"<pre>{html.escape(help_of())}</pre>")
+    parts.append(f'<pre tabindex="0">{html.escape(help_of())}</pre>')
     for name in cli.commands():
-        parts.append(f'<h2 id="{name}">multihead {name}</h2><pre>{html.escape(help_of(name))}</pre>')
+        parts.append(f'<h2 id="{name}">multihead {name}</h2><pre tabindex="0">{html.escape(help_of(name))}</pre>')
     return "".join(parts)
 
 
@@ -145,7 +145,7 @@ def _entry(node: ast.stmt, within: str, level: int) -> str:
     assert isinstance(node, ast.ClassDef | ast.FunctionDef)
     anchor = f"{within}.{node.name}"
     heading = f'<h{level} id="{anchor}"><code>{node.name}</code></h{level}>'
-    signature = f"<pre class='signature'>{html.escape(_signature(node))}</pre>"
+    signature = f"<pre class='signature' tabindex='0'>{html.escape(_signature(node))}</pre>"
     return heading + signature + _paragraphs(ast.get_docstring(node) or "")
 
 

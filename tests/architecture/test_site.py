@@ -4,11 +4,7 @@ import html
 import json
 import posixpath
 import re
-import subprocess
-import sys
 from pathlib import Path
-
-import pytest
 
 from multihead import cli
 from multihead.recipe import model_kinds, section_types
@@ -16,16 +12,6 @@ from multihead.recipe import model_kinds, section_types
 ROOT = Path(__file__).parents[2]
 ANCHOR = re.compile(r'\bid="([^"]+)"')
 LINK = re.compile(r'\b(?:href|src)="([^"]+)"')
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    for package in ("jupytext", "latex2mathml", "markdown_it", "nbformat", "pygments"):
-        pytest.importorskip(package, reason="the extra `course` is not installed")
-    out = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "docs/site/build.py", "--out", str(out), "--course", str(out / "none")]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    return out
 
 
 def pages_of(site: Path) -> dict[str, str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from accessibility import faults
 from browser import open_browser
 from live_pages import lines, page_parts, reversing, vocabulary
 
@@ -111,6 +112,14 @@ def test_every_head_of_every_layer_is_drawn_and_changes_with_the_text(live: Live
         assert live.page.locator("#attention .ribbon path").count() > 0
     live.page.click('[data-head="1.3"]')
     assert "Layer 1, head 3" in live.page.inner_text("#attention")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_is_accessible_and_shows_where_it_is_cut(live: Live, width: int) -> None:
+    live.type("ein Hund läuft über die Wiese und zwei Katzen schlafen")
+    live.page.locator("#output .word").nth(1).click()
+    live.page.wait_for_selector(".way")
+    assert faults(live.page, width) == []
 
 
 def test_an_alternative_is_continued_and_taken_back(live: Live) -> None:

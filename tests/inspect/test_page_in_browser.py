@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from accessibility import faults
 from browser import PageInBrowser, open_browser
 from small_translators import HOSTILE, hostile, recurrent_translator, small_translator
 
@@ -53,6 +54,11 @@ def test_every_tab_opens_and_the_footer_has_the_caution(shown: PageInBrowser) ->
         tab.click()
         assert shown.page.locator("#panel figure svg, #panel figure canvas").count() > 0
     assert "not why it produced" in shown.page.inner_text("footer")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_every_tab_is_accessible_and_shows_where_it_is_cut(shown: PageInBrowser, width: int) -> None:
+    assert faults(shown.page, width) == []
 
 
 def test_the_alignment_equals_pythons(shown: PageInBrowser, explored: Exploration) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from accessibility import faults
 from browser import open_browser
 from serving import Reverser, running, service, upper
 from small_translators import trained_translator
@@ -223,6 +224,18 @@ def test_words_light_up_in_both_panes(browser: Any, modelled: str) -> None:
     one.wait_for("document.querySelectorAll('#mirror .word.on').length === 1")
     one.wait_for("document.querySelectorAll('#output .word.lit').length > 0")
     assert one.errors == []
+    one.page.close()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_is_accessible(browser: Any, modelled: str, width: int) -> None:
+    one = Opened(browser, modelled)
+    assert faults(one.page, width) == []
+    one.page.fill("#input", "die Hunde schlafen")
+    one.output()
+    one.page.locator("#output .word").first.click()
+    one.wait_for("document.querySelector('#choices button') !== null")
+    assert faults(one.page, width) == []
     one.page.close()
 
 

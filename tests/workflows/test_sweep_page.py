@@ -4,28 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from multihead import recipe as recipes
-from multihead.apps.studies.sweep import Member, MemberRow, Sweep, to_html
+from sweeps import row, sweep_of
+
+from multihead.apps.studies.sweep import MemberRow, to_html
 from multihead.apps.studies.sweep.headlines import HeadlineScore, by_length, changes, scores
-
-RECIPE = recipes.load("quickstart")
-
-
-def row(name: str, bleu: float | None, *, reference: float | None = None, **changed: object) -> MemberRow:
-    """Return the row of a member with its BLEU on a test set, or of a waiting one."""
-    member = Member(
-        name,
-        RECIPE,
-        {key.replace("__", "."): value for key, value in changed.items()},
-        {} if reference is None else {"bleu": reference},
-    )
-    if bleu is None:
-        return MemberRow(member, "waiting")
-    return MemberRow(member, "done", {"minutes": 1.25, "news": {"bleu": bleu, "perplexity": 7.0}})
-
-
-def sweep_of(*rows: MemberRow, base: str = "") -> Sweep:
-    return Sweep("mine", "about", base, tuple(each.member for each in rows))
 
 
 def widths(page: str, kind: str) -> list[float]:
@@ -61,7 +43,7 @@ def test_bleu_is_shown_by_source_length() -> None:
     rows = [row("waiting", None), MemberRow(row("a", None).member, "done", {"news": numbers})]
     found = by_length(rows)
     assert {words: score.of(rows[1]) for words, score in found.items()} == {"0-10": 5.0, "11+": 2.0}
-    assert "<small>11+ words</small>bleu" in to_html(sweep_of(*rows), rows)
+    assert ">11+ words</small>bleu" in to_html(sweep_of(*rows), rows)
     assert by_length(rows[:1]) == {}
 
 
@@ -75,20 +57,20 @@ def test_bars_show_the_differences_from_the_base_of_ours_and_the_reference() -> 
     page = to_html(sweep_of(*rows, base="base"), rows)
     assert widths(page, "ours") == [0.0, 75.0, -37.5]
     assert widths(page, "theirs") == [0.0, 37.5, -75.0]
-    assert "The scale is ±2.0." in page
+    assert ">scale: ±2.0<" in page
 
 
 def test_a_bar_that_would_hide_the_others_is_clipped() -> None:
     rows = [row("base", 30.0), row("a", 31.0), row("b", 29.0), row("failed", 0.0)]
     page = to_html(sweep_of(*rows, base="base"), rows)
     assert widths(page, "ours") == [0.0, 18.8, -18.8, -75.0]
-    assert "The scale is ±4.0; longer bars are clipped." in page
+    assert ">scale: ±4.0; longer bars are clipped<" in page
 
 
 def test_without_a_base_there_are_no_bars() -> None:
     rows = [row("a", 31.0), row("b", 29.0)]
     page = to_html(sweep_of(*rows), rows)
     assert "<svg" not in page
-    assert "The scale" not in page
+    assert "scale: ±" not in page
     assert page.count("31.0") == 2  # in the headlines and among all numbers
     assert "<td" not in to_html(sweep_of(), [])

@@ -12,4 +12,4 @@ HERE = Path(__file__).parent
 PAGE: Mapping[str, str] = json.loads((HERE / "page" / "page.ko.json").read_text(encoding="utf-8"))
 """Texts of ``multihead inspect``."""
 REPORT: Mapping[str, str] = json.loads((HERE / "report" / "report.ko.json").read_text(encoding="utf-8"))
-"""Texts of the training report and of ``multihead compare``."""
+"""Texts of the reports: a training, ``multihead compare`` and ``multihead sweep``."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from multihead.inspect import figures
 from multihead.inspect.page import HtmlPage
-from multihead.inspect.page.shell import asset
+from multihead.inspect.page.shell import STYLES, asset
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "page"
@@ -38,7 +38,6 @@ SCRIPTS = (
     ),
 )
 """Parts of the page's script, in order: a part may use the definitions of earlier parts."""
-STYLES = (PAGE / "page.css", HERE / "live.css")
 POLICY = (
     "default-src 'none'; script-src '{script}' 'wasm-unsafe-eval'; worker-src blob:{origin}; "
     "style-src '{style}'; img-src blob: data:{origin}; base-uri 'none'; form-action 'none'"
@@ -90,7 +89,7 @@ def assemble(title: str, blocks: PageBlocks, *, links: str = "", installable: bo
     constants = f"const CHECKSUMS = {json.dumps(checksums)};\nconst INSTALLABLE = {json.dumps(installable)};"
     # The page checks the worker's script before it runs it.
     script = _script([*blocks.worker[:1], *SCRIPTS], before=constants)
-    style = "\n".join(map(asset, STYLES))
+    style = "\n".join(map(asset, (*STYLES, HERE / "live.css")))
     origin = " 'self'" if installable else ""
     policy = POLICY.format(script=_digest(script), style=_digest(style), origin=origin)
     if installable:

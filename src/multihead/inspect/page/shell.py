@@ -13,6 +13,8 @@ from multihead.inspect import figures
 from multihead.run import files
 
 HERE = Path(__file__).parent
+STYLES = (HERE / "page.css", HERE / "scroll.css")
+"""Style sheets of every page."""
 NOTEBOOK_BYTES = 200_000
 """Size of a page above which a notebook displays its figure instead: a notebook stores what it displays."""
 UNPACK = """\
@@ -76,7 +78,7 @@ def shell(title: str, *, body: str, scripts: Sequence[Path], styles: Sequence[Pa
     page = Template(asset(HERE / "page.html")).substitute(
         title=html.escape(f"{figures.visible(title, 80)} · multihead"),
         digest=digest,
-        style="\n".join(map(asset, (HERE / "page.css", *styles))),
+        style="\n".join(map(asset, (*STYLES, *styles))),
         body=body,
         script=script,
     )

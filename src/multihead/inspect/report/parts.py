@@ -9,7 +9,7 @@ from multihead.inspect.report.markup import Child, SafeHtml, join, tag
 HERE = Path(__file__).parent
 
 
-def report(title: str, kind: str, main: Child, foot: Child) -> HtmlPage:
+def report(title: str, kind: str, main: Child, foot: Child, styles: Sequence[Path] = ()) -> HtmlPage:
     """Return a report page.
 
     Args:
@@ -17,6 +17,7 @@ def report(title: str, kind: str, main: Child, foot: Child) -> HtmlPage:
         kind: type of report, shown next to the program's name.
         main: content.
         foot: footer.
+        styles: style sheets in addition to those of reports.
     """
     theme = [
         tag("button", type="button", class_="plain", id="language", hidden=True),
@@ -26,7 +27,7 @@ def report(title: str, kind: str, main: Child, foot: Child) -> HtmlPage:
         "div", tag("b", "multihead"), tag("span", kind), tag("span", class_="gap"), theme, class_="brand"
     )
     body = join([tag("header", brand), tag("main", main), tag("footer", foot)])
-    return shell(title, body=body, scripts=[HERE / "report.js"], styles=[HERE / "report.css"])
+    return shell(title, body=body, scripts=[HERE / "report.js"], styles=[HERE / "report.css", *styles])
 
 
 def card(title: str, *content: Child, lead: str = "") -> SafeHtml:
@@ -68,7 +69,7 @@ def fold(summary: str, content: Child, *, open_: bool = False) -> SafeHtml:
 
 def scrolling(content: Child, name: str) -> SafeHtml:
     """Return wide content in a frame that scrolls, also by keyboard."""
-    return tag("div", content, class_="scroll", tabindex="0", role="region", aria_label=name)
+    return tag("div", content, class_="scroll", tabindex="0", role="group", aria_label=name)
 
 
 def duration(seconds: float) -> str:

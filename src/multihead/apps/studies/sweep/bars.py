@@ -6,6 +6,8 @@ from statistics import median
 from multihead.apps.studies.sweep.headlines import HeadlineScore, base_of
 from multihead.apps.studies.sweep.plan import Sweep
 from multihead.apps.studies.sweep.running import MemberRow
+from multihead.inspect.report.markup import SafeHtml, tag
+from multihead.inspect.report.words import say
 
 WIDTH, HEIGHT = 150, 22  # in pixels
 CLIP = 4
@@ -22,29 +24,39 @@ class Bars:
         self.clipped = any(length > self.longest for length in lengths)
         self.reference = any(self._differences(row)[1] for row in rows)
 
-    def legend(self) -> str:
+    def legend(self) -> SafeHtml:
         """Return the legend as HTML."""
-        clipped = "; longer bars are clipped" if self.clipped else ""
-        keys = '<span class="key ours"></span>this sweep'
+        scale = f"{self.longest:.1f}"
+        keys = [("ours", say("this sweep"))]
         if self.reference:
-            keys += '<span class="key theirs"></span>reference, relative to its own base'
-        return f'<p class="legend">The scale is ±{self.longest:.1f}{clipped}.{keys}</p>\n'
+            keys.append(("theirs", say("reference, relative to its own base")))
+        return tag(
+            "ul",
+            [tag("li", tag("span", class_=f"chip {kind}"), text) for kind, text in keys],
+            tag("li", say("scale: ±{}; longer bars are clipped" if self.clipped else "scale: ±{}", scale)),
+            class_="legend",
+        )
 
-    def of(self, row: MemberRow) -> str:
+    def of(self, row: MemberRow) -> SafeHtml | None:
         """Return a member's bars as SVG."""
         ours, theirs = self._differences(row)
         if ours is None:
-            return ""
-        return (
-            f'<svg width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="{ours:+.2f}">'
-            f"{self._bar(ours, 'ours', 4, 9)}{self._bar(theirs or 0, 'theirs', 15, 4)}"
-            f'<path class="middle" d="M{WIDTH // 2} 0V{HEIGHT}"/></svg>'
+            return None
+        return tag(
+            "svg",
+            self._bar(ours, "ours", 4, 9),
+            self._bar(theirs or 0, "theirs", 15, 4),
+            tag("path", class_="middle", d=f"M{WIDTH // 2} 0V{HEIGHT}"),
+            width=WIDTH,
+            height=HEIGHT,
+            role="img",
+            aria_label=f"{ours:+.2f}",
         )
 
-    def _bar(self, difference: float, kind: str, y: int, height: int) -> str:
+    def _bar(self, difference: float, kind: str, y: int, height: int) -> SafeHtml:
         width = min(abs(difference) / self.longest, 1) * WIDTH / 2
         x = WIDTH / 2 - (width if difference < 0 else 0)
-        return f'<rect class="{kind}" x="{x:.1f}" y="{y}" width="{width:.1f}" height="{height}"/>'
+        return tag("rect", class_=kind, x=f"{x:.1f}", y=y, width=f"{width:.1f}", height=height)
 
     def _differences(self, row: MemberRow) -> tuple[float | None, float | None]:
         """Return a member's difference from the base, and its reference's from the base's reference."""

@@ -50,7 +50,7 @@ function paintAttention() {
     h(
       "div",
       { class: "grids" },
-      h("div", { class: "scroll" }, paintGrid(view.kind, maps)),
+      scrolling(t("attention"), paintGrid(view.kind, maps)),
       pinned ? h("figure", { class: "large" }, sentenceOf(view.pinned), largeMap(view.kind, pinned, room).element) : "",
       h(
         "figure",

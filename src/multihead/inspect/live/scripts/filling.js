@@ -161,7 +161,7 @@ function paintGapAttention(maps) {
     h(
       "div",
       { class: "grids" },
-      h("div", { class: "scroll" }, paintGrid("own", maps)),
+      scrolling(t("attention"), paintGrid("own", maps)),
       h("figure", { class: "large" }, large.element, caption),
     ),
   );

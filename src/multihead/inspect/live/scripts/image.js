@@ -186,7 +186,7 @@ function paintImage() {
   attention.replaceChildren(
     ...head,
     h("h3", { class: "map-title" }, title),
-    h("div", { class: "grids" }, h("div", { class: "scroll" }, paintGrid("own", maps)), h("figure", { class: "large" }, lookedAt, caption)),
+    h("div", { class: "grids" }, scrolling(t("attention"), paintGrid("own", maps)), h("figure", { class: "large" }, lookedAt, caption)),
   );
   if (focused) lookedAt.focus();
   return undefined;

@@ -156,5 +156,5 @@ function largeMap(kind, maps, room = attention.clientWidth) {
   const markCell = (i, j) => {
     svg.append(s("rect", { class: "lit cell", x: side + j * cell, y: top + i * cell, width: cell, height: cell }));
   };
-  return { element: h("div", { class: "scroll" }, svg), mark, markCell, cellAt };
+  return { element: scrolling(t("mapTitle", layer + 1, head), svg), mark, markCell, cellAt };
 }

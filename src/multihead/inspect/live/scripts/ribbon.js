@@ -69,7 +69,8 @@ function ribbon(kind, maps) {
       text.classList.toggle("dim", !all && (column === null ? i < from || i >= to : !seen.has(i))),
     );
   }
-  const element = h("div", { class: "scroll" }, svg);
+  svg.setAttribute("aria-label", t("attention"));
+  const element = scrolling(t("attention"), svg);
   return {
     element,
     mark: (from, to) => {

@@ -229,7 +229,7 @@ const tableOf = (head, rows, foot) =>
   h(
     "table",
     { class: "terms-table" },
-    h("thead", {}, h("tr", {}, head.map((text) => h("th", { scope: "col" }, formula(text))))),
+    head.some(Boolean) ? h("thead", {}, h("tr", {}, head.map((text) => (text ? h("th", { scope: "col" }, formula(text)) : h("td"))))) : null,
     h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, i) => h(i ? "td" : "th", i ? {} : { scope: "row" }, cell))))),
     h("tfoot", {}, foot.map(([text, value]) => h("tr", {}, h("th", { scope: "row", colspan: head.length - 1 }, typeof text === "string" ? formula(text) : text), h("td", {}, value)))),
   );
@@ -281,6 +281,6 @@ function softmaxTable({ step, place, scores, logits, powers, weights, sum, highe
     tableOf(head, [], [...rest, [t("sum"), decimals(sum)], [h("b", {}, `${decimals(powers[component])} / ${decimals(sum)}`), result]]),
   ].map((table) => {
     table.querySelector("tbody").replaceChildren(...rows);
-    return h("div", { class: "scroll" }, table, h("p", { class: "note" }, t("highestFirst", decimals(highest))));
+    return scrolling(head.join(", "), table, h("p", { class: "note" }, t("highestFirst", decimals(highest))));
   });
 }

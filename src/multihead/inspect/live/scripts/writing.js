@@ -201,7 +201,7 @@ function paintWritingAttention() {
     h(
       "div",
       { class: "grids" },
-      h("div", { class: "scroll" }, paintGrid("own", maps)),
+      scrolling(t("attention"), paintGrid("own", maps)),
       h("figure", { class: "large" }, large.element, h("figcaption", {}, t("rows"))),
     ),
   );

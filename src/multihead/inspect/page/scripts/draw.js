@@ -64,6 +64,13 @@ const label = (text, x, y, size, attributes = {}) =>
 const canvasSvg = (width, height, ...children) =>
   s("svg", { xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}`, role: "img" }, ...children);
 
+/** Wide content in a frame that scrolls, also by keyboard. */
+function scrolling(name, ...children) {
+  const frame = h("div", { class: "scroll", role: "group", "aria-label": name }, children);
+  if (!frame.querySelector('[tabindex="0"], button, input')) frame.tabIndex = 0;
+  return frame;
+}
+
 /** Data URL of a bitmap with one pixel per cell. */
 function bitmap(rows, columns, colourOf) {
   const canvas = h("canvas", { width: columns, height: rows });

@@ -48,12 +48,14 @@ function figure({ name, title, caption, body, svg, json, table }) {
       download(`${name}.json`, new Blob([JSON.stringify(json(), null, 1)], { type: "application/json" })),
     ),
   ];
+  for (const image of [body].flat())
+    if (image.localName === "svg" && !image.hasAttribute("aria-label")) image.setAttribute("aria-label", title || caption);
   const details = h(
     "details",
     {
       toggle: () => {
         if (details.open && details.childElementCount === 1)
-          details.append(h("div", { class: "scroll" }, asTable(table())));
+          details.append(scrolling(t`Show as a table`, asTable(table())));
       },
     },
     h("summary", {}, t`Show as a table`),
@@ -62,7 +64,7 @@ function figure({ name, title, caption, body, svg, json, table }) {
     "figure",
     { class: "card", "data-figure": name },
     title ? h("h2", {}, title) : null,
-    h("div", { class: "scroll" }, body),
+    scrolling(title || caption, body),
     caption ? h("figcaption", {}, caption) : null,
     h("div", { class: "export" }, details, buttons),
   );

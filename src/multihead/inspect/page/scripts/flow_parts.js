@@ -97,9 +97,8 @@ function partDetails(part) {
     h("p", { class: "lead" }, h("code", {}, part.class), " · ", h("code", {}, part.module)),
     part.calls > 1 ? h("p", { class: "lead" }, t`Runs ${part.calls} times, once per token.`) : null,
     part.tensors.length
-      ? h(
-          "div",
-          { class: "scroll" },
+      ? scrolling(
+          t`parameters`,
           asTable({
             caption: sizeOf(part),
             head: [t`parameters`, t`shape`],

@@ -25,7 +25,7 @@ function heading() {
     h(
       "div",
       { class: "brand" },
-      h("b", {}, "multihead"),
+      h("h1", {}, "multihead"),
       h("span", {}, content.run),
       h("span", { class: "gap" }),
       h(

@@ -89,6 +89,7 @@ function curveSvg(view, width) {
   const count = Math.max(view.rows.length, view.columns.length);
   const height = count * ROW + 40;
   const svg = canvasSvg(width, height);
+  svg.setAttribute("role", "group");
   svg.setAttribute("aria-label", view.caption);
   const size = 15;
   const most = width * 0.33;

@@ -1,0 +1,58 @@
+"""The documentation in a real browser: accessible, nothing cut without a hint, and its search finds guides."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from accessibility import faults
+from browser import open_browser
+
+PAGES = (
+    "index.html",
+    "docs/how-to/index.html",
+    "docs/course/en/05-self-attention.html",
+    "docs/course/ko/05-self-attention.html",
+    "docs/reference/glossary.html",
+    "reference/commands.html",
+    "reference/settings.html",
+    "reference/api/nn.html",
+    "source/examples/search.py.html",
+    "ARCHITECTURE.html",
+)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    yield from open_browser(tmp_path_factory.mktemp("profile"))
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_pages_of_the_site_are_accessible(browser: Any, site: Path, path: str) -> None:
+    page = browser.new_page()
+    page.goto((site / path).as_uri())
+    assert [fault for width in (390, 1280) for fault in faults(page, width)] == []
+    page.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "guide"),
+    [
+        ("beam size", "docs/course/en/10-searching.html"),
+        ("vocab size", "docs/start/your-corpus.html"),
+        ("How many epochs?", "docs/start/your-corpus.html"),
+        ("translate_line", None),
+    ],
+)
+def test_the_search_finds_guides_before_the_reference(
+    browser: Any, site: Path, query: str, guide: str | None
+) -> None:
+    page = browser.new_page()
+    page.goto((site / "index.html").as_uri())
+    page.fill("#search", query)
+    page.wait_for_selector("#found a")
+    paths = page.eval_on_selector_all("#found a", "links => links.map((link) => link.getAttribute('href'))")
+    generated = [path.startswith("./reference/") for path in paths]
+    assert generated == sorted(generated)
+    assert guide is None or paths[0].removeprefix("./").startswith(guide)
+    page.close()
