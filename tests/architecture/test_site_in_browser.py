@@ -1,4 +1,4 @@
-"""The documentation in a real browser: accessible, nothing cut without a hint, and its search finds guides."""
+"""The documentation in a real browser: accessible, nothing cut without a hint, guides found."""
 
 from collections.abc import Iterator
 from pathlib import Path

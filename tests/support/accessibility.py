@@ -8,8 +8,8 @@ import pytest
 
 axe = pytest.importorskip("axe_playwright_python", reason="no axe-core: pip install '.[browser]'")
 AXE = Path(axe.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
-VIOLATIONS = """axe.run(document, {iframes: false, preload: false, resultTypes: ["violations"]}).then((results) =>
-  results.violations.flatMap(({id, nodes}) => nodes.map(({html}) => `${id}: ${html.slice(0, 200)}`)))"""
+VIOLATIONS = """axe.run(document, {iframes: false, preload: false}).then(({violations}) =>
+  violations.flatMap(({id, nodes}) => nodes.map(({html}) => `${id}: ${html.slice(0, 200)}`)))"""
 CUT = """() => [...document.body.querySelectorAll("*")].flatMap((element) => {
   const style = getComputedStyle(element);
   const name = `${element.localName}#${element.id}.${element.classList}`;

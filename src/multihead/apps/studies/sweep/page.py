@@ -8,7 +8,7 @@ from multihead.apps.studies.sweep.headlines import base_of, by_length, changes, 
 from multihead.apps.studies.sweep.plan import Sweep
 from multihead.apps.studies.sweep.running import MemberRow
 from multihead.apps.studies.sweep.table import agreement, cells
-from multihead.inspect.report.markup import Child, SafeHtml, join, tag
+from multihead.inspect.report.markup import Child, SafeHtml, tag
 from multihead.inspect.report.parts import card, fold, report, scrolling
 from multihead.inspect.report.words import say, translate_known
 
