@@ -36,7 +36,11 @@
     return sum;
   }
 
-  const generated = ([, , path]) => path.startsWith("reference/");
+  /** An identifier typed in full comes first, the generated reference last. */
+  function rank([, heading, path]) {
+    const typed = box.value.trim().toLowerCase();
+    return typed.includes("_") && heading.toLowerCase() === typed ? -1 : Number(path.startsWith("reference/"));
+  }
 
   function excerpt(words, text) {
     const place = Math.max(0, text.toLowerCase().indexOf(words[0]) - 50);
@@ -50,7 +54,7 @@
     if (list.hidden) return;
     const found = window.PAGES.map((page) => [score(words, page), page])
       .filter(([points]) => points)
-      .sort((one, other) => generated(one[1]) - generated(other[1]) || other[0] - one[0])
+      .sort((one, other) => rank(one[1]) - rank(other[1]) || other[0] - one[0])
       .slice(0, MOST);
     for (const [, [title, heading, path, text]] of found) {
       const link = document.createElement("a");

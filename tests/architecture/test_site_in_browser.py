@@ -41,18 +41,28 @@ def test_pages_of_the_site_are_accessible(browser: Any, site: Path, path: str) -
         ("beam size", "docs/course/en/10-searching.html"),
         ("vocab size", "docs/start/your-corpus.html"),
         ("How many epochs?", "docs/start/your-corpus.html"),
-        ("translate_line", None),
     ],
 )
 def test_the_search_finds_guides_before_the_reference(
-    browser: Any, site: Path, query: str, guide: str | None
+    browser: Any, site: Path, query: str, guide: str
 ) -> None:
+    paths = found_by(browser, site, query)
+    generated = [path.startswith("reference/") for path in paths]
+    assert generated == sorted(generated)
+    assert paths[0].startswith(guide)
+
+
+def test_the_search_finds_an_identifier_typed_in_full(browser: Any, site: Path) -> None:
+    paths = found_by(browser, site, "attention_weights")
+    assert paths[0] == "reference/api/nn.html#nn.attention.attention_weights"
+
+
+def found_by(browser: Any, site: Path, query: str) -> list[str]:
+    """Return the addresses that a search finds, best first."""
     page = browser.new_page()
     page.goto((site / "index.html").as_uri())
     page.fill("#search", query)
     page.wait_for_selector("#found a")
     paths = page.eval_on_selector_all("#found a", "links => links.map((link) => link.getAttribute('href'))")
-    generated = [path.startswith("./reference/") for path in paths]
-    assert generated == sorted(generated)
-    assert guide is None or paths[0].removeprefix("./").startswith(guide)
     page.close()
+    return [path.removeprefix("./") for path in paths]
