@@ -106,7 +106,7 @@ def render(text: str) -> str:
     def formula(found: re.Match[str]) -> str:
         if found[1] is None:
             return convert(found[2], display="inline")
-        return f'<span class="formula">{convert(found[1], display="block")}</span>'
+        return f'<span class="formula" tabindex="0">{convert(found[1], display="block")}</span>'
 
     marked = MATH.sub(formula, FENCE.sub(keep, text))
     text = re.sub("\x00(\\d+)\x00", lambda found: kept[int(found[1])], marked)

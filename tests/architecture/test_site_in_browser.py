@@ -11,7 +11,7 @@ from browser import open_browser
 PAGES = (
     "index.html",
     "docs/how-to/index.html",
-    "docs/course/en/05-self-attention.html",
+    "docs/course/en/09-training.html",
     "docs/course/ko/05-self-attention.html",
     "docs/reference/glossary.html",
     "reference/commands.html",
