@@ -8,7 +8,7 @@ import pytest
 from capitals import translated, written
 from scripted_translator import ScriptedTranslator
 
-from multihead.apps.documents.translating_documents import MOVED
+from multihead.apps.documents.message_directives import MOVED
 from multihead.recipe.settings import SearchSettings, TokenizerSettings
 from multihead.tasks.translation.texts.text_translator import TextTranslator
 from multihead.text.training import train

@@ -7,9 +7,9 @@ from capitals import capital_translator, translated, written
 from scripted_translator import ScriptedTranslator
 
 from multihead.apps.documents import translating_documents
+from multihead.apps.documents.review_notes import ReviewNote
 from multihead.apps.documents.translating_documents import (
     DocumentRequest,
-    ReviewNote,
     default_output,
     translate_document,
 )

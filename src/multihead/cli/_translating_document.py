@@ -8,9 +8,9 @@ from textwrap import shorten
 
 from multihead.apps.documents.finished_documents import find_finished
 from multihead.apps.documents.page_links import linked_places
+from multihead.apps.documents.review_notes import ReviewNote
 from multihead.apps.documents.translating_documents import (
     DocumentRequest,
-    ReviewNote,
     Summary,
     translate_document,
     translation_digest,

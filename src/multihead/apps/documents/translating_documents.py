@@ -4,23 +4,23 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from multihead.apps.documents.document_journal import Journal, read, spell
+from multihead.apps.documents.document_journal import Journal, read
+from multihead.apps.documents.message_directives import directive_faults, number_directives
+from multihead.apps.documents.review_notes import ReviewNote, translation_record
 from multihead.apps.documents.translation_memory import TranslationMemory
 from multihead.data.documents.library import (
     Document,
     Markup,
     Segment,
-    Tag,
     Translation,
     faults,
     format_of,
     languages_match,
     open_document,
-    to_document,
     to_translate,
     write,
 )
@@ -31,31 +31,9 @@ from multihead.run.names import MODEL, WEIGHTS
 from multihead.system import disk
 from multihead.system.progress import OnCount
 from multihead.tasks.translation.texts.foreign import foreign
-from multihead.tasks.translation.texts.text_results import TextTranslation
 from multihead.tasks.translation.texts.text_translator import TextTranslator
-from multihead.text import format_strings
 from multihead.text.terms import Glossary
 
-_NUMBERED = frozenset(
-    f"{name}-format"
-    for name in (
-        "c",
-        "objc",
-        "php",
-        "perl",
-        "tcl",
-        "awk",
-        "java-printf",
-        "python-brace",
-        "rust",
-        "gcc-internal",
-    )
-)
-"""Flags of messages in PO files whose directives may be numbered."""
-MOVED = "directives without numbers have changed places"
-KEPT = "kept as it is"
-"""Warning for a text without a translation by the model."""
-UNSURE = "low confidence"
 CHUNK = 6000
 """Characters translated together; a killed command loses at most these."""
 
@@ -87,22 +65,6 @@ class DocumentRequest:
     again: bool = False
     columns: tuple[str, ...] = ()
     linked: frozenset[str] = frozenset()
-
-
-class ReviewNote(NamedTuple):
-    """A place in a document to review, and why.
-
-    Attributes:
-        place: where it is in the document.
-        reason: why it should be reviewed.
-        source: the segment; "" for a part of the document that is no segment.
-        translation: its translation.
-    """
-
-    place: str
-    reason: str
-    source: str = ""
-    translation: str = ""
 
 
 @dataclass
@@ -181,7 +143,7 @@ def translate_document(
         if segment.translated and not request.again:
             summary.kept += 1
         elif memory and (match := memory.find(segment.source)):
-            problems = _format_faults(segment, match.target, messages)
+            problems = directive_faults(segment, match.target, messages)
             translations[segment.number] = Translation(match.target, review=bool(problems))
             summary.from_memory += 1
             summary.review += bool(problems)
@@ -197,14 +159,14 @@ def translate_document(
             progress(summary.segments - len(by_number), summary.segments)
         for chunk in _chunks([segment for segment in pending if segment.number in by_number]):
             results = translator.translate_markup(
-                [to_translate(_number_directives(segment, messages)) for segment in chunk],
+                [to_translate(number_directives(segment, messages)) for segment in chunk],
                 request.search,
                 sentences=request.sentences,
                 glossary=glossary,
                 bare=True,
             )
             records = [
-                _record(segment, translated, messages, memory)
+                translation_record(segment, translated, messages, memory)
                 for segment, translated in zip(chunk, results, strict=True)
             ]
             journal.add(records)
@@ -299,82 +261,6 @@ def _chunks(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
             chunk, size = [], 0
     if chunk:
         yield chunk
-
-
-def _number_directives(segment: Segment, messages: str) -> Markup:
-    """Return the source of a message with numbered directives, so that equal ones are not mistaken."""
-    return _map_text(segment.source, format_strings.number) if messages else segment.source
-
-
-def _remove_numbers(segment: Segment, translation: Markup, messages: str) -> tuple[Markup, list[str]]:
-    """Return a translation in the style of its source, and the directives that this style cannot say.
-
-    Directives that changed places stay numbered if the message allows it.
-    """
-    if not messages:
-        return translation, []
-    source = _text(segment.source)
-    forms = [
-        _map_text(translation, partial(format_strings.without_numbers, source=source, may_number=may))
-        for may in (True, False)
-    ]
-    if messages == "numbers" or (messages == "flags" and not _NUMBERED.isdisjoint(segment.flags)):
-        return forms[0], []
-    return forms[1], [MOVED] if forms[0] != forms[1] else []
-
-
-def _format_faults(segment: Segment, target: Markup, messages: str) -> list[str]:
-    if not messages or any(flag.startswith("no-") for flag in segment.flags):
-        return []
-    is_qt = messages == "qt" or any(flag.startswith("qt-") for flag in segment.flags)
-    return format_strings.faults(_text(segment.source), _text(target), is_qt=is_qt)
-
-
-def _text(markup: Markup) -> str:
-    """Return the text of markup, with NUL in place of each tag."""
-    return "".join(piece if isinstance(piece, str) else "\0" for piece in markup.pieces)
-
-
-def _map_text(markup: Markup, change: Callable[[str], str]) -> Markup:
-    """Return markup with a function applied to its text, which leaves the NUL in place of each tag."""
-    texts = change(_text(markup)).split("\0")
-    tags = [piece for piece in markup.pieces if isinstance(piece, Tag)]
-    return Markup.of(texts[0], *(piece for pair in zip(tags, texts[1:], strict=True) for piece in pair))
-
-
-def _record(
-    segment: Segment, translation: TextTranslation, messages: str, memory: TranslationMemory | None
-) -> dict[str, Any]:
-    """Return a translated segment as a line of the journal."""
-    reasons = [
-        f"set where the source has it: {format_strings.without_numbers(name, _text(segment.source))}"
-        for name in translation.unplaced
-    ]
-    reasons += [f"without the term for: {term.source}" for term in translation.missing]
-    reasons += translation.warnings
-    written, problems = _remove_numbers(segment, to_document(translation.markup), messages)
-    reasons += problems or _format_faults(segment, written, messages)
-    target = spell(written)
-    if not translation.text.strip():
-        # Nobody would notice a text that is missing from the document.
-        target = spell(segment.source)
-        reasons.append(KEPT)
-    if segment.max_length is not None and len(translation.text) > segment.max_length:
-        reasons.append(f"{len(translation.text):,} characters, more than the {segment.max_length:,} allowed")
-    if memory and (similar := memory.find_similar(segment.source)):
-        reasons.append(
-            f"the memory has a similar text ({similar.similarity:.0%}, {similar.place}): "
-            f"{similar.source} -> {similar.target}"
-        )
-    if translation.doubtful and not reasons:
-        reasons.append(UNSURE)
-    return {
-        "number": segment.number,
-        "target": target,
-        "confidence": round(translation.confidence, 4),
-        "review": bool(reasons),
-        "reasons": reasons,
-    }
 
 
 def _valid(
