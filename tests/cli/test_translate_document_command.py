@@ -38,6 +38,22 @@ def test_a_report_says_what_to_review_and_why(trained: Path, tmp_path: Path, cap
     assert "on lines" in fail(capfdbinary, "translate", trained, "-i", pages[0], "--report", report)
 
 
+def test_comments_are_written_where_a_document_has_them(
+    trained: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    page, catalogue = tmp_path / "a.txt", tmp_path / "a.po"
+    page.write_text("eins\n", encoding="utf-8")
+    catalogue.write_text('msgid "eins zwei {x}"\nmsgstr ""\n', encoding="utf-8")
+    (tmp_path / "terms.tsv").write_text("zwei\tunausweichlich\n", encoding="utf-8")
+    options = ("--glossary", tmp_path / "terms.tsv", "-o", tmp_path / "out")
+    run(capfdbinary, "translate", trained, page, catalogue, *options, "--review-comments")
+    assert "\n# multihead: " in "\n" + (tmp_path / "out" / "a.po").read_text(encoding="utf-8")
+    run(capfdbinary, "translate", trained, page, catalogue, *options)
+    assert "multihead" not in (tmp_path / "out" / "a.po").read_text(encoding="utf-8")
+    assert "--report FILE" in fail(capfdbinary, "translate", trained, page, "--review-comments")
+    assert "on lines" in fail(capfdbinary, "translate", trained, "-i", page, "--review-comments")
+
+
 def test_lines_of_several_sentences_are_split_unless_told_otherwise(
     trained: Path, tmp_path: Path, capfdbinary: Captured
 ) -> None:

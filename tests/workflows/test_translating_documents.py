@@ -136,6 +136,16 @@ def test_a_similar_text_of_the_memory_is_named_for_review(translator: TextTransl
     assert summary.review == 1
 
 
+def test_reasons_are_written_as_comments_on_demand_alone(translator: TextTranslator, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.xlf", XLIFF)
+    plain, _ = translated(translator, path)
+    commented, summary = translated(translator, path, comments=True)
+    assert "<note" not in plain
+    note = f'<note from="multihead">{summary.notes[0].reason}</note>'
+    assert commented.count("<note") == commented.count(note) == summary.review == 1
+    assert commented.replace(note, "") == plain
+
+
 def test_a_memory_is_read_once_for_several_documents_and_again_where_it_changed(
     translator: TextTranslator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,6 +99,8 @@ class Options:
     and similar ones are named for review."""
     report: Annotated[_options.File, _options.RARE] = None
     """Table (.tsv) of what to review in documents: place, reason, source and translation of each segment."""
+    review_comments: Annotated[_options.Flag, _options.RARE] = False
+    """Write what to review, and why, as comments into the document (Word, Excel, XLIFF, PO)."""
     again: Annotated[_options.Flag, _options.RARE] = False
     """Translate segments of a document again that are translated already, and
     replace translations that were changed by hand."""
@@ -142,6 +144,8 @@ def main(arguments: Sequence[str]) -> int:
     search = search_settings(runs[0], keys)
     refuse_other_methods(keys, search.method)
     _refuse_without_effect(options, document, search)
+    if options.review_comments:
+        _refuse_comments(paths)
     if options.only and not any(path.is_dir() for path in paths):
         raise without_effect("--only", "without a folder")
     several = len(paths) > 1 or bool(document and document.is_dir())
@@ -243,7 +247,7 @@ def _refuse_without_effect(options: Options, document: Path | None, search: Sear
             remedy = "Leave --n-best and --method sample out."
             raise UserError("a document gets one translation", place=str(document), remedy=remedy)
         return
-    refuse_options(options, ("tm", "report", "again", "columns", "only"), "on lines")
+    refuse_options(options, ("tm", "report", "review_comments", "again", "columns", "only"), "on lines")
     if _by_line(options, search):
         refuse_options(options, ("glossary",), "with --n-best, --scores, --prefix, --prefixes or sampling")
     if options.input and documents.is_installed() and _is_more_than_lines(Path(options.input)):
@@ -251,6 +255,14 @@ def _refuse_without_effect(options: Options, document: Path | None, search: Sear
         command = shlex.join(["multihead", "translate", options.runs[0], options.input])
         remedy = f"Name it without -i: {command}"
         raise UserError(fact, place=options.input, remedy=remedy)
+
+
+def _refuse_comments(paths: Sequence[Path]) -> None:
+    """Refuse comments if no document can have any."""
+    formats = documents.about_documents("multihead.data.documents.library", paths[0]).BY_ENDING
+    if not any(path.is_dir() or formats[path.suffix.lower()].comments for path in paths):
+        remedy = "Leave --review-comments out; --report FILE lists what to review."
+        raise UserError("no comments are written into such a document", place=str(paths[0]), remedy=remedy)
 
 
 def _is_more_than_lines(path: Path) -> bool:
@@ -276,6 +288,7 @@ def _request(options: Options, document: Path, output: Path, search: SearchSetti
         encoding=None if options.encoding == "utf-8" else options.encoding,
         again=options.again,
         columns=options.columns,
+        comments=options.review_comments,
     )
 
 

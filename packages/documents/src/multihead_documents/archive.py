@@ -103,7 +103,10 @@ class Archive:
         return data
 
     def rewritten(self, changes: Mapping[str, bytes]) -> bytes:
-        """Return the archive with some members replaced. Order, dates and compression methods are kept."""
+        """Return the archive with some members replaced, and new ones at its end.
+
+        Order, dates and compression methods are kept.
+        """
         if not changes:
             return self.data
         result = io.BytesIO()
@@ -117,6 +120,8 @@ class Archive:
                 entry.extra = _without_sizes(member.extra)
                 target.writestr(entry, data, member.compress_type)
                 entry.external_attr = member.external_attr  # zero would have become a mode
+            for name in [name for name in changes if name not in self]:
+                target.writestr(zipfile.ZipInfo(name), changes[name], zipfile.ZIP_DEFLATED)
         return result.getvalue()
 
 

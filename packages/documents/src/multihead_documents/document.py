@@ -69,7 +69,7 @@ class Document(ABC):
             raise ValueError(f"{self.segments[number].place}: {'; '.join(problems)}")
         tags = {tag: tag for tag in source.tags}  # a translation may know their ids alone
         pieces = (tags[piece] if isinstance(piece, Tag) else piece for piece in translation.target.pieces)
-        return Translation(storable(Markup.of(*pieces)).strip(), translation.review)
+        return replace(translation, target=storable(Markup.of(*pieces)).strip())
 
     def _add(self, segment: Segment) -> None:
         """Append a segment. Raises ``DocumentError`` where there are too many."""

@@ -40,6 +40,8 @@ class Format:
     they have any (``%2$s``), as the "flags" of a message say, or as "qt" does. "" for other texts."""
     timed: bool = False
     """True for subtitles."""
+    comments: bool = False
+    """True if a translation's comment is written at its place."""
     seldom: bool = False
     """True if files with these endings are settings or programs more often than texts."""
 
@@ -81,6 +83,7 @@ FORMATS = (
         ("text", *_TARGET),
         "strings.po:catalogue_text",
         bilingual=True,
+        comments=True,
         messages="flags",
     ),
     Format(
@@ -89,15 +92,16 @@ FORMATS = (
         "memories.xliff:Xliff",
         ("data", *_TARGET),
         bilingual=True,
+        comments=True,
         messages="order",
     ),
     Format("tmx", (".tmx",), "memories.tmx:Tmx", ("data", *_BOTH), bilingual=True),
     Format("html", (".html", ".htm"), "web.html:Page", ("text", *_BOTH), "web.html:page_text"),
     Format("html", (".xhtml",), "web.xhtml:XhtmlPage", ("text", *_BOTH), "web.xhtml:xhtml_text"),
     Format("epub", (".epub",), "web.epub:Book", _BOTH),
-    Format("docx", (".docx", ".docm", ".dotx"), "office.docx:WordDocument", _BOTH),
+    Format("docx", (".docx", ".docm", ".dotx"), "office.docx:WordDocument", _BOTH, comments=True),
     Format("pptx", (".pptx", ".pptm", ".potx", ".ppsx"), "office.pptx:Presentation", _BOTH),
-    Format("xlsx", (".xlsx", ".xlsm", ".xltx"), "office.xlsx:Workbook", _BOTH),
+    Format("xlsx", (".xlsx", ".xlsm", ".xltx"), "office.xlsx:Workbook", _BOTH, comments=True),
     Format("odt", (".odt", ".ott"), "office.odt:OpenDocument", _BOTH),
     Format("odp", (".odp", ".otp"), "office.odp:OpenPresentation", _BOTH),
     Format("ods", (".ods", ".ots"), "office.ods:OpenSpreadsheet", _BOTH),

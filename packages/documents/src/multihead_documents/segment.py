@@ -61,3 +61,5 @@ class Translation:
     target: Markup
     review: bool = False
     """Mark it for review (``fuzzy`` in PO, ``needs-review`` in XLIFF)."""
+    comment: str = ""
+    """Lines to write as a comment at its place, in a format with ``Format.comments``; "": none."""

@@ -56,10 +56,4 @@ def translation_record(
         )
     if translation.doubtful and not reasons:
         reasons.append(UNSURE)
-    return {
-        "number": segment.number,
-        "target": target,
-        "confidence": round(translation.confidence, 4),
-        "review": bool(reasons),
-        "reasons": reasons,
-    }
+    return {"number": segment.number, "target": target, "reasons": reasons}

@@ -53,6 +53,7 @@ class DocumentRequest:
         again: translate segments again that already have a translation.
         columns: columns of a table of values, see ``open_document``.
         linked: places in it to which other documents link.
+        comments: write the reasons for reviews as comments, in a format with comments.
     """
 
     path: Path
@@ -65,6 +66,7 @@ class DocumentRequest:
     again: bool = False
     columns: tuple[str, ...] = ()
     linked: frozenset[str] = frozenset()
+    comments: bool = False
 
 
 @dataclass
@@ -129,36 +131,38 @@ def translate_document(
     glossary = Glossary.load(request.glossary) if request.glossary else None
     memory = _memory(request.memory, source, target) if request.memory else None
     messages = format_of(request.path).messages
-    summary = Summary(
-        segments=len(document.segments),
-        notes=[ReviewNote(*note) for note in document.notes],
-        cautions=_cautions(document, source, target),
-    )
-    if caution:
-        for text in summary.cautions:
+    results = _Results(document, request.comments)
+    summary = results.summary
+
+    def add_caution(text: str) -> None:
+        summary.cautions.append(text)
+        if caution:
             caution(text)
-    translations: dict[int, Translation] = {}
-    pending = []
+
+    for text in _language_conflicts(document, source, target):
+        add_caution(text)
+    pending: dict[int, Segment] = {}
     for segment in document.segments:
         if segment.translated and not request.again:
             summary.kept += 1
         elif memory and (match := memory.find(segment.source)):
-            problems = directive_faults(segment, match.target, messages)
-            translations[segment.number] = Translation(match.target, review=bool(problems))
+            results.add(segment, match.target, directive_faults(segment, match.target, messages))
             summary.from_memory += 1
-            summary.review += bool(problems)
-            _note(summary, segment, problems, match.target)
         else:
-            pending.append(segment)
-    with Journal(request.output, translation_digest(request, translator, folders)) as journal:
-        by_number = {segment.number: segment for segment in pending}
-        for record in _valid(journal.records, by_number):
-            _count(summary, by_number.pop(record["number"]), record, translations)
-            summary.resumed += 1
+            pending[segment.number] = segment
+
+    def add_translated(records: Iterable[Mapping[str, Any]]) -> None:
+        for record in records:
+            results.add(pending.pop(record["number"]), read(record["target"]), record["reasons"])
+            summary.translated += 1
         if progress:
-            progress(summary.segments - len(by_number), summary.segments)
-        for chunk in _chunks([segment for segment in pending if segment.number in by_number]):
-            results = translator.translate_markup(
+            progress(summary.segments - len(pending), summary.segments)
+
+    with Journal(request.output, translation_digest(request, translator, folders)) as journal:
+        add_translated(_valid(journal.records, pending))
+        summary.resumed = summary.translated
+        for chunk in _chunks([*pending.values()]):
+            translated = translator.translate_markup(
                 [to_translate(number_directives(segment, messages)) for segment in chunk],
                 request.search,
                 sentences=request.sentences,
@@ -166,25 +170,38 @@ def translate_document(
                 bare=True,
             )
             records = [
-                translation_record(segment, translated, messages, memory)
-                for segment, translated in zip(chunk, results, strict=True)
+                translation_record(segment, translation, messages, memory)
+                for segment, translation in zip(chunk, translated, strict=True)
             ]
             journal.add(records)
-            if not summary.translated and (text := foreign(results, source or "")):
-                summary.cautions.append(text)
-                if caution:
-                    caution(text)
-            for segment, record in zip(chunk, records, strict=True):
-                _count(summary, segment, record, translations)
-                del by_number[segment.number]
-            if progress:
-                progress(summary.segments - len(by_number), summary.segments)
-        write(document, translations, request.output)
+            if not summary.translated and (text := foreign(translated, source or "")):
+                add_caution(text)
+            add_translated(records)
+        write(document, results.translations, request.output)
         journal.remove()
     return summary
 
 
-def _cautions(document: Document, source: str | None, target: str | None) -> list[str]:
+class _Results:
+    """Translations of a document so far, and their counts."""
+
+    def __init__(self, document: Document, comments: bool) -> None:
+        notes = [ReviewNote(*note) for note in document.notes]
+        self.summary = Summary(segments=len(document.segments), notes=notes)
+        self.translations: dict[int, Translation] = {}
+        self._comments = comments
+
+    def add(self, segment: Segment, target: Markup, reasons: Sequence[str]) -> None:
+        """Add a translation, and the reasons to review it."""
+        comment = "\n".join(reasons) if self._comments else ""
+        self.translations[segment.number] = Translation(target, review=bool(reasons), comment=comment)
+        self.summary.review += bool(reasons)
+        self.summary.notes += [
+            ReviewNote(segment.place, reason, segment.source.text, target.text) for reason in reasons
+        ]
+
+
+def _language_conflicts(document: Document, source: str | None, target: str | None) -> list[str]:
     """Return the disagreements between a document's and the translator's languages."""
     sides = (("from", document.source_language, source), ("to", document.target_language, target))
     return [
@@ -228,6 +245,7 @@ def translation_digest(
             *sorted(request.linked),
         ],
         "languages": [translator.source_language, translator.target_language],
+        **({"comments": True} if request.comments else {}),
         "tags": list(translator.translator.asked.symbols) if translator.translator.asked else [],
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
@@ -267,32 +285,14 @@ def _valid(
     records: Sequence[Mapping[str, Any]], segments: Mapping[int, Segment]
 ) -> Iterator[Mapping[str, Any]]:
     """Yield a journal's records that fit the document, one per segment."""
-    seen: set[int] = set()
     for record in records:
         try:
-            number = record["number"]
-            fits = number in segments and number not in seen
-            if fits and not faults(segments[number].source, read(record["target"])):
-                seen.add(number)
+            segment = segments.get(record["number"])  # those that were yielded are pending no more
+            whole = all(isinstance(reason, str) for reason in record["reasons"])
+            if segment and whole and not faults(segment.source, read(record["target"])):
                 yield record
         except (KeyError, TypeError, IndexError):
             continue
-
-
-def _count(
-    summary: Summary, segment: Segment, record: Mapping[str, Any], translations: dict[int, Translation]
-) -> None:
-    target = read(record["target"])
-    translations[segment.number] = Translation(target, review=bool(record["review"]))
-    summary.translated += 1
-    summary.review += bool(record["review"])
-    _note(summary, segment, record.get("reasons", ()), target)
-
-
-def _note(summary: Summary, segment: Segment, reasons: Iterable[str], target: Markup) -> None:
-    summary.notes += [
-        ReviewNote(segment.place, reason, segment.source.text, target.text) for reason in reasons
-    ]
 
 
 def default_output(path: Path, language: str) -> Path:

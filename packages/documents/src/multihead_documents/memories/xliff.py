@@ -1,7 +1,7 @@
 """XLIFF 1.2 and 2.0 (https://docs.oasis-open.org/xliff/)."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from multihead_documents.errors import DocumentError
@@ -11,7 +11,9 @@ from multihead_documents.splice import Edit, Span
 from multihead_documents.xml.document import Parts, XmlDocument, prefix_of, start_tag
 from multihead_documents.xml.events import FORBIDDEN, Event, xml_events
 
-REVIEW = "multihead:needs-review"
+AUTHOR = "multihead"
+"""Author of notes that are added."""
+REVIEW = f"{AUTHOR}:needs-review"
 """Sub-state for XLIFF 2, which has no such state; custom values need a prefix."""
 
 
@@ -72,6 +74,7 @@ class Xliff(XmlDocument):
                 yield from (
                     self._unit_edits(unit, changed) if whole is None else self._segment(unit, changed)
                 )
+                yield from self._note_edits(unit, [new.comment for new in changed.values() if new.comment])
         for languages in declared.values():
             yield from self._language_edit(languages)
 
@@ -156,6 +159,34 @@ class Xliff(XmlDocument):
             first = unit.parts[0]._replace(target=target)
             yield from self._target_edits(first, whole.start, whole.end, content, state)
         yield from self._disapproved(unit, review)
+
+    def _note_edits(self, unit: Unit, comments: Sequence[str]) -> Iterator[Edit[bytes]]:
+        """Replace our note of a unit."""
+        children = {child.name: child for child in reversed(list(unit.element.children()))}
+        first = unit.languages.version == 1
+        mark = "from" if first else "category"
+        notes = unit.element if first else children.get("notes")
+        listed = [child for child in notes.children() if child.name == "note"] if notes else []
+        ours = [note for note in listed if note.attributes.get(mark) == AUTHOR]
+        if notes and not first and len(ours) == len(listed):
+            ours, notes = [notes], None
+        for element in ours:
+            start = element.start.span.start
+            yield Edit(Span(start - len(self._indentation(start)), element.end), [])
+        if not comments:
+            return
+        x, text = self._prefix, self._escape("\n".join(comments))
+        note = [self._bytes(f'<{x}note {mark}="{AUTHOR}">'), text, self._bytes(f"</{x}note>")]
+        if first:
+            last = next(children[name] for name in ("target", "seg-source", "source") if name in children)
+            yield Edit(Span(last.end, last.end), [self._indentation(last.start.span.start), *note])
+        elif notes:
+            yield Edit(Span(notes.content.end, notes.content.end), note)
+        else:
+            names = ("originalData", "segment", "ignorable")
+            place = min(children[name].start.span.start for name in names if name in children)
+            note = [self._bytes(f"<{x}notes>"), *note, self._bytes(f"</{x}notes>")]
+            yield Edit(Span(place, place), [*note, self._indentation(place)])
 
     def _disapproved(self, unit: Unit, review: bool) -> Iterator[Edit[bytes]]:
         """Revoke the approval of a unit whose new target needs review."""

@@ -153,6 +153,10 @@ class ArchiveDocument(Document):
         """Return the place of a paragraph in a part, counted from 1."""
         return f"{self.path}:{name}, paragraph {count}"
 
+    def _inner_place(self, number: int) -> str:
+        """Return the place of a segment without the document's path, which a document should not tell."""
+        return self.segments[number].place.removeprefix(f"{self.path}:")
+
     def _render(self, translations: Mapping[int, Translation]) -> bytes:
         changes = self._changes(translations)
         source, target = self.languages

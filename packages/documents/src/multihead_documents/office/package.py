@@ -11,7 +11,7 @@ from multihead_documents.office.alternative_text import HAVE_ALTERNATIVES, alter
 from multihead_documents.office.archive_document import ArchiveDocument, OpenParagraph
 from multihead_documents.office.drawing import DrawingParagraph, is_paragraph
 from multihead_documents.office.odt import OdtParagraph
-from multihead_documents.xml.events import Event, xml_encoding
+from multihead_documents.xml.events import Event, xml_encoding, xml_events
 
 SHOWN = ("diagramData", "diagramDrawing", "chart", "chartEx")
 """Kinds of parts with text that are shown in another. SmartArt is shown from a drawing of its data."""
@@ -55,6 +55,11 @@ class OfficeDocument(ArchiveDocument):
                 return name
         remedy = f"Is it a document of {self.program}'s? If so, save it again there."
         raise DocumentError(f"no {content} of {self.program}'s in it", place=str(self.path), remedy=remedy)
+
+    def _root_space(self, part: str) -> str:
+        """Return the namespace of a part's root."""
+        events = xml_events([self._archive.read(part)], f"{self.path}:{part}")
+        return next(event.space for event in events if event.kind == "start")
 
     def _related(self, part: str) -> dict[str, Relationship]:
         """Return the relationships of a part to parts of the document, by their ids."""

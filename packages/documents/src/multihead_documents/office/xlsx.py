@@ -4,10 +4,19 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from multihead_documents.office.archive_document import OpenParagraph
+from multihead_documents.office.archive_document import Content, OpenParagraph
 from multihead_documents.office.header_codes import LONGEST, HeaderText, header_texts
 from multihead_documents.office.package import SHOWN, OfficeDocument
-from multihead_documents.office.xlsx_cells import CellSet, CellText, Position, formula_texts, shared_cells
+from multihead_documents.office.package_changes import PackageChanges
+from multihead_documents.office.xlsx_cells import (
+    CellSet,
+    CellText,
+    Position,
+    formula_texts,
+    position_of,
+    shared_cells,
+)
+from multihead_documents.office.xlsx_notes import add_notes
 from multihead_documents.segment import Segment, Translation
 from multihead_documents.splice import Edit, Span
 from multihead_documents.xml.events import Event, xml_events
@@ -35,8 +44,10 @@ class Workbook(OfficeDocument):
         """Title of each sheet's part."""
         self._kept: dict[str, CellSet] = {}
         """Cells of each sheet that are kept."""
-        self._cells: dict[int, str] = {}
-        """First cell of each shared string that is translated."""
+        self._cells: dict[int, tuple[str, str]] = {}
+        """First cell of each shared string that is translated, with its sheet."""
+        self._anchors: dict[int, tuple[str, str]] = {}
+        """Sheet and cell of each segment that is the text of a cell."""
         self._shared: list[str] = []
         """The part of shared strings, if there is one."""
         self._strings = -1
@@ -88,7 +99,7 @@ class Workbook(OfficeDocument):
                 if formula or position in self._kept[sheet]:
                     needed.add(index)
                 else:
-                    self._cells.setdefault(index, f"{title}!{position}")
+                    self._cells.setdefault(index, (sheet, str(position)))
             if b"<f" in (part := self._archive.read(sheet)):
                 events = xml_events([part], f"{self.path}:{sheet}")
                 self._note_formulas(title, list(formula_texts(events, Position())))
@@ -151,5 +162,34 @@ class Workbook(OfficeDocument):
         if name in self._titles:
             return f"{self.path}:{self._titles[name]}!{self._position}"
         if name in self._shared:
-            return f"{self.path}:{self._cells[self._strings]}"
+            sheet, cell = self._cells[self._strings]
+            return f"{self.path}:{self._titles[sheet]}!{cell}"
         return super()._place(name, count)
+
+    def _add_content(self, name: str, content: Content, place: str) -> None:
+        sheet, cell = self._cells[self._strings] if name in self._shared else (name, str(self._position))
+        if sheet in self._titles and any(position_of(cell)):
+            self._anchors[len(self.segments)] = sheet, cell
+        super()._add_content(name, content, place)
+
+    def _changes(self, translations: Mapping[int, Translation]) -> dict[str, bytes]:
+        changes = super()._changes(translations)
+        for sheet, notes in self._notes(translations).items():
+            package = PackageChanges(self._archive, changes, self._root_space(sheet))
+            shapes = [part for _, part in self._list(sheet, "legacyDrawing", "vmlDrawing")]
+            texts = {cell: "\n".join(lines) for cell, lines in notes.items()}
+            add_notes(package, sheet, self._targets(sheet, ("comments",)), shapes, texts)
+        return changes
+
+    def _notes(self, translations: Mapping[int, Translation]) -> dict[str, dict[str, list[str]]]:
+        """Return the comments of translations by sheet and cell.
+
+        What is not the text of a cell, such as a header, is named in the first cell of the first sheet.
+        """
+        notes: dict[str, dict[str, list[str]]] = {}
+        for number, translation in sorted(translations.items()):
+            if translation.comment and self._titles:
+                sheet, cell = self._anchors.get(number, (next(iter(self._titles)), "A1"))
+                place = "" if number in self._anchors else f"{self._inner_place(number)}: "
+                notes.setdefault(sheet, {}).setdefault(cell, []).append(place + translation.comment)
+        return notes

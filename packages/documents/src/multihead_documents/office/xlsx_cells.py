@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from multihead_documents.office.content import Content, content_of
 from multihead_documents.office.runs import Fragment, Paragraph
 from multihead_documents.splice import Span
-from multihead_documents.xml.events import Event
+from multihead_documents.xml.events import Event, escape
 
 _REFERENCE = re.compile(r"\$?([A-Z]{1,3})\$?([0-9]{1,7})")
+MAX_COLUMNS, MAX_ROWS = 16_384, 1_048_576
 _ESCAPED = re.compile(rb"_(?=x[0-9A-Fa-f]{4}_)")
 
 
@@ -64,6 +65,13 @@ class CellSet:
 
     def __contains__(self, position: Position) -> bool:
         return bool(self._columns.get(position.row, 0) >> position.column & 1)
+
+
+def position_of(cell: str) -> tuple[int, int]:
+    """Return the column and row of a cell, from 1; zeros for a name of none in Excel's bounds."""
+    match = _REFERENCE.fullmatch(cell)
+    column, row = (_column(match[1]), int(match[2])) if match else (0, 0)
+    return (column, row) if 0 < column <= MAX_COLUMNS and 0 < row <= MAX_ROWS else (0, 0)
 
 
 def _column(letters: str) -> int:
@@ -122,6 +130,11 @@ def shared_cells(events: Iterable[Event], position: Position) -> Iterator[tuple[
             value = None
 
 
+def cell_text(text: str) -> bytes:
+    """Return a text as XML of Excel, in which ``_x0041_`` would spell a character."""
+    return _ESCAPED.sub(b"_x005F_", escape(text).encode())
+
+
 @dataclass
 class CellContent(Content):
     """The text of a cell: runs, or a text without any."""
@@ -130,7 +143,7 @@ class CellContent(Content):
     """True if it has no runs."""
 
     def _escape(self, text: str) -> bytes:
-        return _ESCAPED.sub(b"_x005F_", super()._escape(text))
+        return cell_text(text.replace("\n", " ").replace("\t", " "))
 
     def _attributes(self, text: bytes) -> bytes:
         return b' xml:space="preserve"' if text != text.strip() or b"\n" in text else b""

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from multihead_documents.markup import Markup
@@ -14,6 +14,8 @@ from multihead_documents.text_document import TextDocument
 
 _CHARSET = re.compile(rb"Content-Type:[^\"\\\n]*charset=([\w.:+-]+)", re.IGNORECASE)
 _NO_LANGUAGE = re.compile(r"(?<![\w-])Language:[ \t]*\\n")
+_COMMENT = "# multihead: "
+"""Begins a translator's comment of ours."""
 _PLACEHOLDER = re.compile(r"%[^\s%]|\{")
 
 
@@ -98,6 +100,7 @@ class Catalogue(TextDocument):
             entry = self._entries[number]
             yield from self._form_edits(entry, forms)
             whole = len(forms) == (len(self._plurals or entry.forms) if entry.plural else 1)
+            yield from self._comment_edits(entry, [form.comment for form in forms.values()])
             yield from self._flag_edits(entry, any(form.review for form in forms.values()), whole)
 
     def _language_edit(self, language: str) -> Iterator[Edit[str]]:
@@ -124,6 +127,20 @@ class Catalogue(TextDocument):
             last = max(value.span.end for value in entry.forms.values())
             yield Edit(Span(last, last), added)
 
+    def _comment_edits(self, entry: Entry, comments: Iterable[str]) -> Iterator[Edit[str]]:
+        """Replace our translator's comments of an entry, after those of others."""
+        text = self._text.text
+        place = min([span.start for span in entry.comments] + [entry.start])
+        place += text.startswith("\ufeff", place)
+        for span in entry.comments:
+            if text.startswith(_COMMENT, span.start):
+                yield Edit(Span(span.start, text.index(self._newline[-1], span.end) + 1), [])
+            elif text[slice(*span)].strip() == "#" or text.startswith("# ", span.start):
+                place = text.index(self._newline[-1], span.end) + 1
+        lines = dict.fromkeys(line for comment in comments for line in comment.splitlines())
+        if lines:
+            yield Edit(Span(place, place), [f"{_COMMENT}{line}{self._newline}" for line in lines])
+
     def _flag_edits(self, entry: Entry, review: bool, whole: bool) -> Iterator[Edit[str]]:
         """Add the ``fuzzy`` flag; or remove it, with ``#|`` comments, once all plural forms are new."""
         fuzzy = "fuzzy" in self._flags(entry)
@@ -136,6 +153,7 @@ class Catalogue(TextDocument):
         elif review:
             previous = [span.start for span in entry.comments if text.startswith("#|", span.start)]
             start = min([*previous, entry.start])
+            start += text.startswith("\ufeff", start)
             yield Edit(Span(start, start), [f"#, fuzzy{self._newline}"])
         else:
             for span in entry.comments:
