@@ -8,9 +8,10 @@ import pytest
 from archive_samples import packed, parts
 from document_samples import samples
 
-from multihead_documents import Document, Translation, carry, format_of, open_document
+from multihead_documents import Document, DocumentError, Translation, carry, format_of, open_document
 
 SAMPLES = samples()
+SPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 REASON = 'low confidence & <a> "b"\nsecond reason'
 
 
@@ -85,7 +86,7 @@ def test_a_text_box_is_commented_at_its_paragraph(tmp_path: Path) -> None:
     (tmp_path / "a.docx").write_bytes(packed(parts("docx")))
     out = commented(tmp_path / "a.docx", "Im Kasten", "Titel")
     etree = pytest.importorskip("lxml.etree")
-    w = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+    w = f"{{{SPACE}}}"
     root = etree.fromstring(member(out, "word/document.xml"))
     ends = {mark.get(f"{w}id"): mark.getparent() for mark in root.iter(f"{w}commentRangeStart")}
     assert ["".join(p.itertext())[:8] for p in ends.values()] == ["Ein Tite", "Vor Im K"]
@@ -222,3 +223,26 @@ def test_a_comment_does_not_tell_where_the_document_lies(tmp_path: Path) -> None
         archive = zipfile.ZipFile(io.BytesIO(out.read_bytes()))
         assert archive.testzip() is None
         assert not any(str(tmp_path).encode() in archive.read(name) for name in archive.namelist())
+
+
+@pytest.mark.parametrize(
+    ("comments", "fact"),
+    [(b"<x/>", "no <comments>"), (f"<w:comments xmlns:w='{SPACE}'/>".encode("utf-16"), "not UTF-8")],
+)
+def test_a_part_that_cannot_be_extended_is_named(comments: bytes, fact: str, tmp_path: Path) -> None:
+    path = word_document(tmp_path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    path.write_bytes(packed({**members, "word/comments.xml": comments}))
+    with pytest.raises(DocumentError, match=fact):
+        commented(path, "Second")
+
+
+def test_a_strict_document_gets_strict_comments(tmp_path: Path) -> None:
+    strict, office = "http://purl.oclc.org/ooxml/wordprocessingml/main", "officeDocument/relationships"
+    members = {name: data.replace(SPACE.encode(), strict.encode()) for name, data in parts("docx").items()}
+    (tmp_path / "a.docx").write_bytes(packed(members))
+    out = commented(tmp_path / "a.docx", "Titel")
+    assert f'xmlns:w="{strict}"'.encode() in member(out, "word/comments1.xml")
+    related = member(out, "word/_rels/document.xml.rels").decode()
+    assert f'Type="http://purl.oclc.org/ooxml/{office}/comments" Target="/word/comments1.xml"' in related

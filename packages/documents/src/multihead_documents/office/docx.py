@@ -1,7 +1,7 @@
 """Word documents (.docx): body text, tables, headers, footers, notes, text boxes and charts."""
 
+import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from functools import cached_property
 
 from multihead_documents.office import word_direction
@@ -102,6 +102,6 @@ class WordDocument(OfficeDocument):
         ids = [0]
         for part in self._targets(self._main, ("comments",))[:1]:
             for attributes in self._attributes(part, "comment"):
-                with suppress(ValueError):
-                    ids.append(int(attributes.get("id", "")) + 1)
+                if re.fullmatch("[0-9]{1,9}", id := attributes.get("id", "")):
+                    ids.append(int(id) + 1)
         return max(ids)

@@ -9,7 +9,7 @@ from multihead_documents.archive import Archive
 from multihead_documents.errors import DocumentError
 from multihead_documents.splice import Edit, Span, splice
 from multihead_documents.xml.document import prefix_of, start_tag
-from multihead_documents.xml.events import Event, xml_events
+from multihead_documents.xml.events import Event, xml_encoding, xml_events
 
 DECLARATION = b'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 AUTHOR = "multihead"
@@ -34,8 +34,15 @@ class PackageChanges:
         self.relationships = _STRICT if space.startswith("http://purl.oclc.org/") else _TRANSITIONAL
 
     def read(self, name: str) -> bytes:
-        """Return the content of a part as it is now."""
-        return self.changes[name] if name in self.changes else self._archive.read(name)
+        """Return the content of a part as it is now.
+
+        Raises:
+            DocumentError: there is none, or it is not UTF-8.
+        """
+        data = self.changes[name] if name in self.changes else self._archive.read(name)
+        if not xml_encoding(data).lower().startswith("utf-8"):
+            raise self.error(name, "not UTF-8")
+        return data
 
     def add(self, owner: str, kind: str, name: str, content_type: str, content: bytes) -> str:
         """Add a part, and a relationship to it; return the id of the relationship.
