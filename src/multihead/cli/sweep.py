@@ -19,16 +19,21 @@ from rich.table import Table
 
 from multihead.apps.studies.attention_cost import TABLE, measure_all
 from multihead.apps.studies.sweep import (
+    COLUMNS,
     MemberRow,
     Sweep,
     agreement,
+    changes_over_seeds,
     draw,
+    explanation,
     members_named,
     read_sweep,
     run_sweep,
     scores,
+    statistics,
     to_csv,
     to_html,
+    to_json,
 )
 from multihead.cli import INTERRUPTED, _console, _options
 from multihead.errors import UserError
@@ -39,7 +44,7 @@ from multihead.system.part import parse_part, part_of
 
 FAILED = 1
 EVERY = "*"
-PLOT = "plot.svg"
+PLOT, CHANGES = "plot.svg", "changes.json"
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,8 @@ def main(arguments: Sequence[str]) -> int:
     _write(sweep, rows, folder)
     _show(sweep, rows, console)
     console.print(f"all numbers: {folder / 'table.csv'}, {folder / 'table.html'}")
+    if (folder / CHANGES).exists():
+        console.print(f"means over seeds: {folder / CHANGES}")
     if (folder / PLOT).exists():
         console.print(f"plot: {folder / PLOT}")
     states = {row.state for row in part_of([row for row in rows if row.member in members], *part)}
@@ -108,6 +115,8 @@ def _list(console: Console) -> None:
 def _write(sweep: Sweep, rows: Sequence[MemberRow], folder: Path) -> None:
     write_text(folder / "table.csv", to_csv(rows))
     write_text(folder / "table.html", to_html(sweep, rows))
+    if changes_over_seeds(sweep, rows):
+        write_text(folder / CHANGES, to_json(sweep, rows))
     draw(sweep, rows, folder / PLOT)
 
 
@@ -148,5 +157,23 @@ def _show(sweep: Sweep, rows: Sequence[MemberRow], console: Console) -> None:
         rest = f" (not shown here: {', '.join(others)})" if others else ""
         console.print(f"{all_scores[0].test or 'validation set'}{rest}")
     console.print(table, soft_wrap=False)
+    _show_over_seeds(sweep, rows, console)
     for sentence in agreement(sweep, rows):
         console.print(sentence)
+
+
+def _show_over_seeds(sweep: Sweep, rows: Sequence[MemberRow], console: Console) -> None:
+    """Print the main score of each change over its seeds, unless all have one."""
+    changes = changes_over_seeds(sweep, rows)
+    if not changes or not (all_scores := scores(rows)):
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column("change", overflow="fold")
+    for column in ("seeds", f"{all_scores[0].metric}, {COLUMNS[0]}", *COLUMNS[1:]):
+        table.add_column(column, justify="right", no_wrap=True)
+    for change in changes:
+        result = statistics(all_scores[0], change, changes)
+        table.add_row(change.name, str(len(change.rows)), *(result.cells() if result else ()))
+    console.print()
+    console.print(table, soft_wrap=False)
+    console.print(explanation(changes), soft_wrap=False)

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from multihead.apps.studies.sweep.bars import Bars
 from multihead.apps.studies.sweep.headlines import base_of, by_length, changes, scores
+from multihead.apps.studies.sweep.over_seeds import COLUMNS, changes_over_seeds, explanation, statistics
 from multihead.apps.studies.sweep.plan import Sweep
 from multihead.apps.studies.sweep.running import MemberRow
 from multihead.apps.studies.sweep.table import agreement, cells
-from multihead.inspect.report.markup import Child, SafeHtml, tag
+from multihead.inspect.report.markup import Child, SafeHtml, join, tag
 from multihead.inspect.report.parts import card, fold, report, scrolling
 from multihead.inspect.report.words import say, translate_known
 
@@ -28,7 +29,14 @@ def to_html(sweep: Sweep, rows: Sequence[MemberRow]) -> str:
     content = [
         tag("h1", sweep.name),
         tag("p", sweep.about, class_="sub"),
-        card(say("Results"), bars.legend() if bars else None, headlines, sentences, everything),
+        card(
+            say("Results"),
+            bars.legend() if bars else None,
+            headlines,
+            sentences,
+            _over_seeds(sweep, rows),
+            everything,
+        ),
     ]
     foot = tag("p", say("Written by multihead whenever a training of the sweep starts or ends."))
     return report(sweep.name, say("sweep"), content, foot, styles=[STYLE]).html
@@ -59,6 +67,24 @@ def _headlines(sweep: Sweep, rows: Sequence[MemberRow], bars: Bars | None) -> li
     ]
 
 
+def _over_seeds(sweep: Sweep, rows: Sequence[MemberRow]) -> SafeHtml | None:
+    """Return the table of changes over their seeds; None if no change has several."""
+    changes = changes_over_seeds(sweep, rows)
+    if not changes:
+        return None
+    seeds = [tag("td", str(len(change.rows)), class_="number") for change in changes]
+    columns: list[Column] = [(_heading("seeds"), seeds)]
+    for score in scores(rows):
+        results = [statistics(score, change, changes) for change in changes]
+        for number, column in enumerate(COLUMNS):
+            texts = [result.cells()[number] if result else "" for result in results]
+            heading = _heading(column, f"{score.metric} {score.test}".strip())
+            columns.append((heading, [tag("td", text, class_="number") for text in texts]))
+    names = [tag("th", change.name, scope="row") for change in changes]
+    classes = ["base" if change.reference else "" for change in changes]
+    return join([_grid("change", names, classes, columns), tag("p", explanation(changes), class_="lead")])
+
+
 def _everything(rows: Sequence[MemberRow]) -> list[Column]:
     table = cells(rows)
     names = list(table[0])[1:] if table else []
@@ -66,17 +92,20 @@ def _everything(rows: Sequence[MemberRow]) -> list[Column]:
 
 
 def _table(columns: Sequence[Column], sweep: Sweep, rows: Sequence[MemberRow]) -> SafeHtml:
+    classes = [f"{row.state}{' base' if row.member.name == sweep.base else ''}" for row in rows]
+    return _grid("member", [_member(row) for row in rows], classes, columns)
+
+
+def _grid(
+    first: str, names: Sequence[SafeHtml], classes: Sequence[str], columns: Sequence[Column]
+) -> SafeHtml:
+    """Return a table whose first column has the names of its rows."""
     body = [
-        tag(
-            "tr",
-            _member(row),
-            [column[number] for _, column in columns],
-            class_=f"{row.state}{' base' if row.member.name == sweep.base else ''}",
-        )
-        for number, row in enumerate(rows)
+        tag("tr", name, [column[number] for _, column in columns], class_=classes[number])
+        for number, name in enumerate(names)
     ]
-    head = tag("tr", _heading("member"), [heading for heading, _ in columns])
-    return scrolling(tag("table", tag("thead", head), tag("tbody", body), class_="sweep"), "members")
+    head = tag("tr", _heading(first), [heading for heading, _ in columns])
+    return scrolling(tag("table", tag("thead", head), tag("tbody", body), class_="sweep"), f"{first}s")
 
 
 def _member(row: MemberRow) -> SafeHtml:
