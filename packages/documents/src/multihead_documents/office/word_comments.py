@@ -31,7 +31,7 @@ def anchors(events: Iterable[Event], space: str) -> Iterator[Anchor]:
     """Yield the anchors of the main part, in order. Comments cannot stand in headers, notes and text boxes.
 
     Args:
-        events: of the part.
+        events: the XML events of the part.
         space: namespace of its elements.
     """
     depth = level = begin = 0
@@ -40,7 +40,7 @@ def anchors(events: Iterable[Event], space: str) -> Iterator[Anchor]:
         if event.kind == "start":
             if declared is None and (event.name, event.space) == ("p", space) and not event.empty:
                 level, begin = depth, event.span.end
-                declared = _declared(prefix_of(event.raw.decode()), space)
+                declared = _declaration(prefix_of(event.raw.decode()), space)
             depth += 1
         elif event.kind == "end":
             depth -= 1
@@ -73,7 +73,7 @@ def add_comments(
     """
 
     def spell(prefix: str) -> str:
-        w = _declared(prefix, package.space)
+        w = _declaration(prefix, package.space)
         return "".join(
             f'<w:comment{w} w:id="{id}" w:author="{AUTHOR}" w:initials="m">{_paragraphs(text)}</w:comment>'
             for id, text in comments.items()
@@ -92,6 +92,6 @@ def _paragraphs(text: str) -> str:
     )
 
 
-def _declared(prefix: str, space: str) -> str:
+def _declaration(prefix: str, space: str) -> str:
     """Return a declaration of the prefix "w", unless a part uses it."""
     return "" if prefix == "w:" else f' xmlns:w="{space}"'

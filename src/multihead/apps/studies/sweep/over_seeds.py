@@ -39,7 +39,7 @@ class SeedStatistics:
         deviation: its standard deviation, of n - 1; None with one seed.
         difference: mean difference from the reference over the seeds that both have; None without any.
         pairs: number of these seeds.
-        p_value: of the difference, by a paired t-test; None if it cannot be tested.
+        p_value: p-value of the difference by a paired t-test; None if it cannot be tested.
     """
 
     mean: float
