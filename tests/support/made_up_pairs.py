@@ -29,6 +29,19 @@ def acted(chance: random.Random) -> Pair:
     return " and ".join(command), " ".join(f"I_{one.upper()}" for one in command)
 
 
+def acted_in_words(chance: random.Random) -> Pair:
+    command, actions = acted(chance)
+    return command, actions.replace("I_", "")
+
+
+def queried(chance: random.Random) -> Pair:
+    table, name = chance.choice(("books", "cities", "teams")), word(chance).title()
+    column, number = chance.choice(("year", "size", "rank")), chance.randint(2, 4000)
+    asked, shown = chance.choice((("how many", "COUNT(*)"), (f"show the {column} of all", column)))
+    query = f"SELECT {shown} FROM {table} WHERE title = '{name}' AND {column} > {number};"
+    return f"{asked} {table} with {name} in their title and a {column} over {number}", query
+
+
 def tagged(chance: random.Random) -> Pair:
     line = words(chance, 11)
     return line, " ".join("NVAP"[len(one) % 4] for one in line.split())

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from made_up_pairs import (
     Pair,
     acted,
+    acted_in_words,
     corpus,
     from_hebrew,
     inflected,
@@ -17,6 +18,7 @@ from made_up_pairs import (
     into_chinese,
     into_cyrillic,
     pronounced,
+    queried,
     read_aloud,
     romanised,
     sequence,
@@ -24,6 +26,7 @@ from made_up_pairs import (
     translated,
     transliterated,
     word,
+    words,
 )
 
 from multihead import recipe as recipes
@@ -34,7 +37,7 @@ from multihead.text.pieces import normalizer
 
 TABLE = [
     (pronounced, ("chars", "spaced"), False, "wer", "symbols between spaces"),
-    (acted, ("spaced", "spaced"), False, "wer", "of a closed set: 5 different ones"),
+    (acted, ("spaced", "spaced"), False, "exact", "of a closed set: 5 different ones"),
     (tagged, ("bpe", "spaced"), False, "wer", "of a closed set: 4 different ones"),
     (transliterated, ("chars", "chars"), False, "cer", "short lines, spelt"),
     (romanised, ("chars", "chars"), False, "cer", "strings whose other side is spelt"),
@@ -42,6 +45,7 @@ TABLE = [
     (inflected, ("chars", "chars"), True, "cer", "short lines, spelt"),
     (inflected_by_tags, ("chars", "chars"), True, "cer", "the other side is spelt in the same letters"),
     (sequence, ("chars", "chars"), True, "cer", "strings without spaces, of 4 different characters"),
+    (queried, ("bpe", "bpe"), True, "exact", "running text"),
     (translated, ("bpe", "bpe"), True, "bleu", "running text"),
     (into_cyrillic, ("bpe", "bpe"), False, "bleu", "running text"),
     (from_hebrew, ("bpe", "bpe"), False, "bleu", "running text"),
@@ -61,7 +65,7 @@ def test_a_corpus_gets_the_pieces_that_suit_it(
     assert recipe.search.stop == ("exact" if kinds[1] in ("chars", "spaced") else "first")
     side = "target_kind" if kinds[0] != kinds[1] else "kind"
     assert reason in found.reasons[f"tokenizer.{side}"]
-    assert (recipe.tokenizer.dropout > 0) == ("bpe" in kinds)
+    assert (recipe.tokenizer.dropout > 0) == ("bpe" in kinds and metric != "exact")
     recipes.refuse_contradictions(recipe)
 
 
@@ -76,6 +80,29 @@ def test_what_was_asked_for_is_kept(
     assert recipes.from_toml("", overrides=together).tokenizer.joint
     other = suggest(measured, RequestedSettings(target_kind="unigram", joint=False)).settings
     assert recipes.from_toml("", overrides=other).tokenizer.kinds == (kinds[0], "unigram")
+
+
+def test_a_formal_language_gets_less_dropout_than_prose_and_its_reason_is_named() -> None:
+    formal, prose = suggest(profile(corpus(queried))), suggest(profile(corpus(translated)))
+    assert formal.settings["model.dropout"] == pytest.approx(0.2)
+    assert prose.settings["model.dropout"] == pytest.approx(0.3)
+    assert "a formal language: " in formal.reasons["validation.metric"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda chance: (word(chance), f"{word(chance)}, {word(chance)}"), id="lists"),
+        pytest.param(lambda chance: (line := f"({words(chance, 9)})".replace(" ", "-"), line), id="copies"),
+        pytest.param(lambda chance: (word(chance), f"{word(chance)}!"), id="exclamations"),
+        pytest.param(lambda chance: (word(chance), chance.choice(["+", "-", "?"])), id="few labels"),
+        pytest.param(acted_in_words, id="a closed set without signs"),
+    ],
+)
+def test_signs_alone_and_few_words_alone_are_no_formal_language(
+    make: Callable[[random.Random], Pair],
+) -> None:
+    assert not profile(corpus(make)).structure.is_formal
 
 
 def measured(*lines: str) -> CorpusProfile:

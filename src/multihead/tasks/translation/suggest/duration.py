@@ -5,7 +5,7 @@ from typing import Literal
 from multihead.tasks.translation.suggest.decision import Decision
 from multihead.tasks.translation.suggest.profile import CorpusProfile, SideProfile
 
-Metric = Literal["bleu", "chrf", "wer", "cer"]
+Metric = Literal["bleu", "chrf", "exact", "wer", "cer"]
 
 BOUND = 3
 """Bound on the updates of other schedules, in multiples of the cosine schedule's."""
@@ -48,13 +48,15 @@ def interval(epoch: int, steps: int) -> Decision[int]:
     return Decision(every, f"an epoch has about {epoch:,} updates")
 
 
-def metric(target: SideProfile, kind: str) -> Decision[Metric]:
+def metric(corpus: CorpusProfile, kind: str) -> Decision[Metric]:
     """Decide the metric that selects checkpoints and ends training."""
+    if corpus.structure.is_formal:
+        return Decision("exact", f"outputs are right or wrong, in {corpus.structure}")
     if kind == "spaced":
         return Decision("wer", "outputs are symbols between spaces: share of wrong symbols")
     if kind == "chars":
         return Decision("cer", "outputs are spelt: share of wrong characters")
-    if target.unspaced:
+    if corpus.target.unspaced:
         return Decision("chrf", "BLEU needs spaces between words")
     return Decision("bleu", "outputs are running text")
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
+from itertools import chain, starmap
 from math import ceil
 
 import regex
@@ -14,6 +14,7 @@ from rapidfuzz.distance import Levenshtein
 from multihead.data.added import added_pairs
 from multihead.data.pairs import read_pairs
 from multihead.recipe.settings import DataSettings
+from multihead.tasks.translation.suggest.structure import Structure, measure_structure
 from multihead.text.cleaning import length_ratio
 from multihead.text.pieces import (
     BETWEEN_LETTERS,
@@ -141,6 +142,7 @@ class CorpusProfile:
         ratios: number of pairs by the ratio of their lengths (``text.cleaning``), rounded up.
         similarity: mean similarity of source and target, from 0 to 1: one minus their normalised edit
             distance (Levenshtein 1966).
+        structure: of the targets.
     """
 
     source: SideProfile
@@ -149,6 +151,7 @@ class CorpusProfile:
     parts: tuple[int, int, int]
     ratios: Counter[int] = field(default_factory=Counter)
     similarity: float = 0.0
+    structure: Structure = field(default_factory=Structure)
 
     @property
     def pairs(self) -> int:
@@ -182,18 +185,18 @@ def profile(pairs: Iterable[tuple[str, str]], *, lowercase: bool = False) -> Cor
     normal = normalizer(lowercase)
     sides = SideProfile(), SideProfile()
     ratios: Counter[int] = Counter()
-    similarities: list[float] = []
+    compared: list[tuple[str, str]] = []
     for pair in pairs:
-        if len(similarities) < MOST_COMPARED:
-            similarities.append(Levenshtein.normalized_similarity(*pair))
+        if len(compared) < MOST_COMPARED:
+            compared.append(pair)
         ratios[ceil(length_ratio(*pair))] += 1
         for side, line in zip(sides, pair, strict=True):
             side.add(normal.normalize_str(line))
     source, target = (list(side.types)[:MOST_PARTS] for side in sides)
     groups = (source, target, [*source, *target])
     alphabets, parts = _triple(len(alphabet(g)) for g in groups), _triple(map(number_of_parts, groups))
-    similarity = sum(similarities) / max(1, len(similarities))
-    return CorpusProfile(*sides, alphabets, parts, ratios, similarity)
+    similarity = sum(starmap(Levenshtein.normalized_similarity, compared)) / max(1, len(compared))
+    return CorpusProfile(*sides, alphabets, parts, ratios, similarity, measure_structure(compared))
 
 
 def _triple(numbers: Iterable[int]) -> tuple[int, int, int]:

@@ -64,7 +64,7 @@ UNEQUAL = 1.5
 """Source tokens for each target token from which on a batch, which counts the longer side, counts those."""
 
 LESS_DROPOUT = 0.1
-"""Symbols and characters need so much less dropout than words: each occurs often, whatever the corpus."""
+"""Symbols, characters and formal languages need so much less dropout than prose: each symbol occurs often."""
 
 
 def tokens(side: SideProfile, kind: str) -> float:
@@ -97,9 +97,12 @@ def epoch_tokens(corpus: CorpusProfile, kinds: tuple[str, str]) -> tuple[float, 
     return (source, "source") if source > UNEQUAL * target else (target, "target")
 
 
-def model(row: Size, kind: str, kinds: tuple[str, str], *, joint: bool) -> dict[str, object]:
+def model(
+    row: Size, kind: str, kinds: tuple[str, str], *, joint: bool, formal: bool = False
+) -> dict[str, object]:
     """Return the settings of a model of this kind with about as many parameters as the Transformer has."""
-    dropout = round(row.dropout - (LESS_DROPOUT if kinds[1] in ("spaced", "chars") else 0), 2)
+    less = LESS_DROPOUT if formal or kinds[1] in ("spaced", "chars") else 0
+    dropout = round(row.dropout - less, 2)
     tied = {} if joint else {"tied": "decoder"}
     if kind == "transformer":
         heads = {"num_layers": row.num_layers, "num_heads": row.num_heads}
