@@ -26,6 +26,7 @@ from typing import Any
 
 from multihead.run import Run
 from multihead.run.environment import environment
+from multihead.scores import bleu, exact_match
 
 RESULT = Path(__file__).parents[1] / "results" / "made-tasks.json"
 Pair = tuple[str, str]
@@ -75,10 +76,11 @@ def main() -> None:
             text = "".join(f"{source}\t{target}\n" for source, target in chosen)
             (settings.out / f"{name}.{part}.tsv").write_text(text, encoding="utf-8")
     for name in settings.task if settings.minutes else ():
+        measured = measure(settings.out, name, settings.minutes)
         results = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
-        results[name] = measure(settings.out, name, settings.minutes)
+        results[name] = measured
         RESULT.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-        print(json.dumps({name: results[name]["scores"]}))
+        print(json.dumps({name: measured["scores"]}))
 
 
 # --- pairs ---------------------------------------------------------------------------------------------
@@ -241,32 +243,29 @@ def _ask(names: Sequence[str], chance: random.Random, *, unseen: bool) -> Pair:
 
 
 def measure(folder: Path, name: str, minutes: float) -> dict[str, Any]:
-    """Train and test one task without settings and by hand."""
-    pairs, score = TASKS[name]
-    trainings = {
-        "no settings": [],
-        **{f"by hand {n}": ["multi30k-de-en", *s, *EVERY] for n, s in enumerate(BY_HAND[name], 1)},
-    }
-    commands, scores = {}, {}
-    test = folder / f"{name}.test.tsv"
-    for label, words in trainings.items():
-        run = folder / f"{name}-{label.replace(' ', '-')}-{minutes:g}"
+    """Train and test one task without settings and by hand, and compare both with copying the source."""
+    by_hand = {f"by hand {n}": ["multi30k-de-en", *s, *EVERY] for n, s in enumerate(BY_HAND[name], 1)}
+    test, score = folder / f"{name}.test.tsv", TASKS[name][1]
+    sources, references = zip(*(line.split("\t") for line in test.read_text().splitlines()), strict=True)
+    copied = {"exact": exact_match(sources, references), "bleu": round(bleu(sources, references).value, 2)}
+    scores: dict[str, dict[str, float]] = {"copying": copied}
+    commands = {}
+    for label, words in {"no settings": [], **by_hand}.items():
+        run = folder / f"{name}-{label.replace(' ', '-')}"
         command = ["train", *words, "--src", f"{folder / name}.train.tsv", "--minutes", f"{minutes:g}"]
         command += ["--training.threads", "1", "--run", str(run)]
+        commands[label] = " ".join(["multihead", *command]).replace(f"{folder}/", "made/")
         with run.with_suffix(".log").open("w") as log:
             subprocess.run([sys.executable, "-m", "multihead", *command], check=True, stdout=log, stderr=log)
         evaluate = [sys.executable, "-m", "multihead", "evaluate", str(run), "--src", str(test), "--json"]
         tested = json.loads(subprocess.run(evaluate, check=True, stdout=subprocess.PIPE).stdout)
-        commands[label] = "multihead " + " ".join(command)
         end = [event for event in Run.open(run).metrics() if event["event"] == "end"][-1]
-        scores[label] = {"updates": end["step"], "tested": tested}
-    return {
-        "score": score,
-        "pairs": pairs,
-        "commands": commands,
-        "scores": scores,
-        "environment": environment({}),
-    }
+        row = next(iter(tested.values()))
+        scores[label] = {
+            "updates": end["step"],
+            **{key: row[key] for key in ("exact", "bleu", "chrf", "cer")},
+        }
+    return {"score": score, "scores": scores, "commands": commands, "environment": environment({})}
 
 
 if __name__ == "__main__":
