@@ -26,7 +26,10 @@ PREFIX = "copies-"
 """Start of the names of the cache's folders with copies."""
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
-_VERSION = ("ETag", "etag", "md5", "generation", "mtime", "LastModified", "last_modified", "created", "size")
+_VERSION = (
+    *("ETag", "etag", "md5", "blob_id", "generation", "mtime", "LastModified", "last_modified", "created"),
+    "size",
+)
 """Facts by which object stores, web servers and folders tell one content from the next."""
 
 
@@ -108,7 +111,9 @@ def list_folder(address: str) -> list[str] | None:
 
 def _unreadable(address: str, error: Exception) -> UserError:
     if isinstance(error, FileNotFoundError):
-        return UserError("no such file", place=address, remedy="Check the address.")
+        hub = re.match(r"hf://(?!(?:datasets|spaces|buckets)/)", address)
+        name = f": a dataset of the Hugging Face hub is hf://datasets/{address[hub.end() :]}" if hub else ""
+        return UserError("no such file", place=address, remedy=f"Check the address{name}.")
     remedy = "Check the address and its rights, and the network."
     return UserError(f"cannot be read ({error_message(error)})", place=address, remedy=remedy)
 
