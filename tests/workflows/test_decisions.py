@@ -89,6 +89,12 @@ def test_a_formal_language_gets_less_dropout_than_prose_and_its_reason_is_named(
     assert "a formal language: " in formal.reasons["validation.metric"]
 
 
+def test_lines_without_words_and_endless_ones_are_judged_too() -> None:
+    pairs = [("", "\t" * n if n % 2 else f"a ({n}) " * 999) for n in range(1, 53)]
+    assert not profile(pairs).structure.is_formal
+    assert not profile(pair for n, pair in enumerate(pairs) if n < 13).structure.is_formal
+
+
 @pytest.mark.parametrize(
     "make",
     [

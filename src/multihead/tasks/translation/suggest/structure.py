@@ -16,6 +16,8 @@ SCAN and the corpora of SQL and logical forms of Finegan-Dollak et al. (2018) ha
 names of emoji have fewer bits, and fewer signs."""
 LEAST = 20
 """Different targets that are enough to judge by."""
+MOST_CHARACTERS = 2_000
+"""Characters of a line that are read: they bound time and memory."""
 TOKEN = regex.compile(r"[^\W_]++|[^\w\s]|_")
 """A word, or a sign: a bracket, an operator, a mark."""
 COPIED, EDGE = "copied word", "edge of the line"
@@ -55,8 +57,8 @@ def measure_structure(pairs: Sequence[tuple[str, str]]) -> Structure:
         return Structure()
     lines, signs = [], 0
     for target, source in sources.items():
-        copied = {*TOKEN.findall(source.lower())}
-        tokens = TOKEN.findall(target.lower())
+        copied = {*TOKEN.findall(source[:MOST_CHARACTERS].lower())}
+        tokens = TOKEN.findall(target[:MOST_CHARACTERS].lower())
         signs += sum(not token.isalnum() for token in tokens)
         lines.append([EDGE, *(COPIED if token in copied else token for token in tokens)])
     tokens_in_all = sum(len(line) - 1 for line in lines)
@@ -69,7 +71,7 @@ def _entropy(known: Sequence[Sequence[str]], tested: Sequence[Sequence[str]]) ->
     contexts = Counter(first for first, _ in bigrams.elements())
     followers = Counter(first for first, _ in bigrams)
     unigrams = Counter(second for _, second in bigrams.elements())
-    total, types = unigrams.total(), len(unigrams)
+    total, types = unigrams.total(), len(unigrams) + 1  # and an unseen one
     bits = []
     for first, second in (pair for line in tested for pair in pairwise(line) if pair[1] != COPIED):
         unigram = (unigrams[second] + types / (types + 1)) / (total + types)
