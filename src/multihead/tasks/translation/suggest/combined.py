@@ -52,13 +52,14 @@ def suggest(corpus: CorpusProfile, asked: RequestedSettings | None = None) -> Su
     both = (kinds[0].value, kinds[1].value)
     joint = Decision(asked.joint, "as asked") if asked.joint is not None else pieces.joint(corpus, both)
     row, metric = sizes.size(corpus, both), duration.metric(corpus, both[1])
+    formal = corpus.structure.is_formal
     decisions: dict[str, Decision[object]] = {
         "tokenizer.kind": kinds[0],
         **({"tokenizer.target_kind": kinds[1]} if both[0] != both[1] else {}),
         "tokenizer.joint": joint,
         **_vocabularies(corpus, both, row.value, joint=joint.value),
         **_apostrophe(corpus, joint=joint.value),
-        "tokenizer.dropout": pieces.decide_dropout(corpus, both, row.value.bpe_dropout),
+        "tokenizer.dropout": pieces.decide_dropout(both, row.value.bpe_dropout, formal=formal),
         **_phrases(metric.value),
         "validation.metric": metric,
         "data.valid_fraction": duration.valid_fraction(corpus.pairs),
@@ -68,7 +69,7 @@ def suggest(corpus: CorpusProfile, asked: RequestedSettings | None = None) -> Su
         "search.max_extra": duration.max_extra(corpus, both),
         **_training(corpus, both, row.value, asked),
     }
-    model = sizes.model(row.value, asked.model, both, joint=joint.value, formal=corpus.structure.is_formal)
+    model = sizes.model(row.value, asked.model, both, joint=joint.value, formal=formal)
     decisions |= {f"model.{key}": Decision(value, "") for key, value in model.items()}
     if "d_model" in model:
         decisions["model.d_model"] = Decision(model["d_model"], row.reason)

@@ -213,11 +213,11 @@ def subword_vocab_size(kind: str, characters: int, words: int, wished: int) -> i
     return letters + min(max(wished - letters, wished // 2), words // 2)
 
 
-def decide_dropout(corpus: CorpusProfile, kinds: tuple[str, str], suited: float) -> Decision[float]:
+def decide_dropout(kinds: tuple[str, str], suited: float, *, formal: bool = False) -> Decision[float]:
     """Decide BPE-dropout, which suits small corpora of prose and plain BPE only."""
     if "bpe" not in kinds:
         return Decision(0.0, "only BPE has merges to leave out")
-    if corpus.structure.is_formal:
+    if formal:
         return Decision(0.0, "a formal language has few words, each of them frequent")
     return Decision(
         suited, "BPE-dropout shows a small corpus each word in several ways" if suited else "a large corpus"
