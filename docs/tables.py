@@ -113,7 +113,7 @@ def three_seeds() -> str:
 
 
 class WholeTraining(NamedTuple):
-    """What a whole training of a system gave.
+    """The result of a whole training of a system.
 
     Attributes:
         system: the system and its paper.

@@ -212,7 +212,7 @@ def test_an_installed_package_contains_all_page_assets() -> None:
     packed = {path for pattern in patterns for path in root.glob(pattern)}
     kinds = (".js", ".css", ".html", ".json")
     assets = {path for path in (root / "inspect").rglob("*") if path.suffix in kinds}
-    pages = {"page.html", "page.css", "page.ko.json", *html.SCRIPTS}
+    pages = {"page.html", "page.css", "scroll.css", "page.ko.json", *html.SCRIPTS}
     made = {path.name for path in assets if "live" not in path.parts}
     assert made == {*pages, "report.css", "report.js", "report.ko.json"}
     assert assets <= packed
