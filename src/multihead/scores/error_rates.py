@@ -1,10 +1,21 @@
-"""Error rates: edit distance to the references, over their length (Levenshtein 1966)."""
+"""Error rates: edit distance to the references, over their length (Levenshtein 1966); and exact matches."""
 
 from collections.abc import Hashable, Sequence
 
 from rapidfuzz.distance import Levenshtein
 
 from multihead.scores.pairs import check
+
+
+def exact_match(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    """Return the fraction of outputs, 0 to 1, equal to their references, ignoring white space at the ends.
+
+    Raises:
+        UserError: no sentences, or another number of references.
+    """
+    check(hypotheses, references)
+    pairs = zip(hypotheses, references, strict=True)
+    return sum(hypothesis.strip() == reference.strip() for hypothesis, reference in pairs) / len(hypotheses)
 
 
 def word_error_rate(hypotheses: Sequence[str], references: Sequence[str]) -> float:
