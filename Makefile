@@ -44,8 +44,8 @@ suite: $(INSTALLED)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(INSTALLED)
-	$(BIN)/ruff check src tests packages
-	$(BIN)/ruff format --check src tests packages
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 course: $(INSTALLED)

@@ -3,8 +3,8 @@
     python benchmarks/beside_other_work.py
 
 A process trains a small Transformer on all cores, alternately with GCC's OpenMP as it comes and as
-``multihead.system.cores.wait_briefly`` sets it, alone and with one process that keeps a core busy, in a session of
-its own as if started from another terminal. Writes bench-beside-other-work.json.
+``multihead.system.cores.wait_briefly`` sets it, alone and with one process that keeps a core busy, in a
+session of its own as if started from another terminal. Writes bench-beside-other-work.json.
 """
 
 import json

@@ -50,8 +50,8 @@ def main() -> None:
     multihead(f"data make coreference --to {WORK}/data --seed {CORPUS_SEED}")
     test, seeds = parts["test"], dict[str, Any]()
     result = {
-        "what": "pronouns with the right gender, and heads that attend to the noun meant: in the encoder from a word, in the "
-        "decoder where it writes the pronoun (cross-attention); held-out "
+        "what": "pronouns with the right gender, and heads that attend to the noun meant: in the encoder "
+        "from a word, in the decoder where it writes the pronoun (cross-attention); held-out "
         "combinations of animal, place and adjective, share of the sentences",
         "commands": ["taskset -c 0 env OMP_NUM_THREADS=1 python benchmarks/coreference.py"],
         "environment": environment({}),
@@ -141,7 +141,7 @@ def attends_right(translator: Translator, examples: Sequence[CoreferenceExample]
 
 
 def at_pronoun(translator: Translator, example: CoreferenceExample, weights_LHQK: Weights) -> Weights:
-    """Return the cross-attention of the step that writes the gender of the pronoun, (layers, heads, 1, keys)."""
+    """Return the cross-attention of the step that writes the pronoun's gender, (layers, heads, 1, keys)."""
     target = translator.target_tokenizer
     labels = sentence(target, target.encode(example.target))
     words = [labels.words[token.word].text for token in labels.pieces]
@@ -152,7 +152,7 @@ def at_pronoun(translator: Translator, example: CoreferenceExample, weights_LHQK
 def attention(
     translator: Translator, examples: Sequence[CoreferenceExample], kind: str = "encoder self"
 ) -> list[tuple[Weights, list[str]]]:
-    """Return attention to the source (layers, heads, queries, keys) and each source token's word, by example."""
+    """Return attention to the source (layers, heads, queries, keys) and the words of the source tokens."""
     source, target = translator.source_tokenizer, translator.target_tokenizer
     ids = [source.encode(example.source) for example in examples]
     outputs = [target.encode(example.target) for example in examples]
@@ -167,7 +167,10 @@ def attention(
 
 
 def word_attention(weights_LHQK: Weights, words: Sequence[str], query: str, key: str) -> Weights:
-    """Return the attention of one word ("": the first row) to another: sum over the key's tokens, mean over the query's."""
+    """Return the attention of a word to another: sum over its tokens, mean over those of the query.
+
+    The query "" is the first row.
+    """
     rows, columns = ([i for i, word in enumerate(words) if word == name] for name in (query, key))
     rows = rows if query else [0]
     if not rows or not columns:

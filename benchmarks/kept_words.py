@@ -24,7 +24,7 @@ KINDS = ("identifiers", "names", "numbers")
 
 
 def words(text: str) -> Iterator[str]:
-    """Yield the words of a text without the signs around them; an apostrophe ends a word, as in ``l'UTF-8``."""
+    """Yield the words of a text without the signs around them; an apostrophe ends a word: ``l'UTF-8``."""
     for part in regex.split(r"[\s'’]+", text):
         if word := part.strip(AROUND):
             yield word

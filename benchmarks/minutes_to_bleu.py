@@ -4,8 +4,9 @@
 
 trains `multihead train multi30k-de-en-fast` with an empty cache (the start of Python, reading, vocabulary,
 training and validation are included), measures with `multihead evaluate` on test_2016_flickr, and prints
-JSON; with `--out` also to that file. Run nothing beside it. `--keep FOLDER` keeps the run there. With `--minutes 2`
-the training has zero settings and that time instead of a recipe. `make speedrun` does so from three seeds.
+JSON; with `--out` also to that file. Run nothing beside it. `--keep FOLDER` keeps the run there. With
+`--minutes 2` the training has zero settings and that time instead of a recipe. `make speedrun` does so from
+three seeds.
 """
 
 import json

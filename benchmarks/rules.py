@@ -57,7 +57,7 @@ RULES: Mapping[str, Sequence[tuple[Any, str, object]]] = {
     "abbreviations": [(sentence_rules, n, frozenset()) for n in ("NEVER", "SELDOM", "OFTEN", "NUMBERED")],
     "particles": [(m, "following_with_particle", lambda _, text: text) for m in (protected_line, fragments)],
 }
-"""Attributes replaced to switch a rule off; "run": an attribute that the text translator read from the run."""
+"""Attributes replaced to switch a rule off; "run": an attribute that the text translator read from it."""
 
 
 @contextmanager

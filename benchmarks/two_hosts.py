@@ -4,8 +4,8 @@
 
 Trains the same small model by one process, then by torchrun on two hosts of one process each, undisturbed,
 with the link cut, and with all processes of one host killed and started again. torchrun runs in the loop of
-docs/how-to/parallel.md, because it gives up where a whole host is lost. Every training must end with the weights of
-the first, byte for byte. Writes results/two-hosts.json. Needs the right to make network
+docs/how-to/parallel.md, because it gives up where a whole host is lost. Every training must end with the
+weights of the first, byte for byte. Writes results/two-hosts.json. Needs the right to make network
 namespaces, and `ip`; the namespaces are removed at the end.
 """
 

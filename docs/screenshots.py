@@ -47,7 +47,7 @@ COLOURS = 200  # of a screenshot's palette: enough for flat colours, and a third
 
 
 def main(page_file: Path, folder: Path, model: str = "") -> None:
-    """Write one screenshot a tab: inspect-TAB.png, and inspect-TAB-dark.png of some; inspect-MODEL-TAB.png."""
+    """Write one screenshot a tab: inspect-TAB.png, and inspect-TAB-dark.png of some."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     with sync_playwright() as driver, tempfile.TemporaryDirectory() as profile:
         context = driver.chromium.launch_persistent_context(

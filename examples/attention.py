@@ -16,7 +16,7 @@ batch = collate([words], [written], pad_id=target.pad_id, bos_id=target.bos_id, 
 
 columns = [source.decode([token]) for token in words] + ["</s>"]
 last = [layer for layer in record(translator.models[0], batch) if layer.kind == "cross"][-1]
-weights_QK = last.sentence(0).mean(axis=0)  # mean of the heads; rows are the tokens written
-for token, row in zip([*written, target.eos_id], weights_QK, strict=True):
+weights = last.sentence(0).mean(axis=0)  # mean of the heads; rows are the tokens written
+for token, row in zip([*written, target.eos_id], weights, strict=True):
     attended = ", ".join(f"{column} {weight:.2f}" for column, weight in zip(columns, row, strict=True))
     print(f"{target.decode([token]) or '</s>'}: {attended}")

@@ -1,7 +1,6 @@
 """The frame of a page of the documentation: navigation, search box, style; relative links throughout."""
 
 import html
-import os.path
 import posixpath
 import re
 from collections import Counter
@@ -119,7 +118,7 @@ def _twin(page: Page, groups: Mapping[str, Sequence[Page]]) -> str:
 
 def relative(start: str, target: str) -> str:
     """Return the path to a page as a link from another page."""
-    return posixpath.relpath(target, os.path.dirname(start) or ".")
+    return posixpath.relpath(target, posixpath.dirname(start) or ".")
 
 
 def _navigation(page: Page, groups: Mapping[str, Sequence[Page]]) -> str:

@@ -13,9 +13,7 @@ from frame import Page
 from pydantic_core import PydanticUndefined
 
 from multihead import cli
-
-from multihead.recipe import model_kinds
-from multihead.recipe import DEFAULT_KIND, SECTION_NAMES, section_types
+from multihead.recipe import DEFAULT_KIND, SECTION_NAMES, model_kinds, section_types
 from multihead.recipe.settings import Settings
 
 PACKAGE = model_kinds.FOLDER.parent
@@ -36,7 +34,9 @@ def _commands() -> str:
     parts = ["<h1>Commands</h1><p>Each command prints the same with <code>--help-all</code>.</p>"]
     parts.append(f'<pre tabindex="0">{html.escape(help_of())}</pre>')
     for name in cli.commands():
-        parts.append(f'<h2 id="{name}">multihead {name}</h2><pre tabindex="0">{html.escape(help_of(name))}</pre>')
+        parts.append(
+            f'<h2 id="{name}">multihead {name}</h2><pre tabindex="0">{html.escape(help_of(name))}</pre>'
+        )
     return "".join(parts)
 
 
@@ -78,7 +78,8 @@ def _settings() -> str:
                 kind = re.sub(r"\b(?:[a-z_]+\.)+(\w+)", r"\1", str(field.annotation))
             parts.append(
                 f"<dt><code>{name}.{key}</code> <span class='type'>{html.escape(kind)}, default "
-                f"<code>{html.escape(shown)}</code></span></dt><dd>{_paragraphs(field.description or '')}</dd>"
+                f"<code>{html.escape(shown)}</code></span></dt>"
+                f"<dd>{_paragraphs(field.description or '')}</dd>"
             )
         parts.append("</dl>")
     return "".join(parts)
