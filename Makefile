@@ -18,6 +18,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TRAINS := $(VENV)/.trains
 INSTALLED := $(VENV)/.installed
 ENVS := benchmarks/peers/.envs
 PEERS := eole joeynmt
@@ -25,7 +26,7 @@ BENCHMARKS := $(filter-out benchmarks/record.py benchmarks/torture.py benchmarks
 
 .PHONY: quickstart test lint suite bench speedrun torture bench-peers bench-peers-training bench-gpu course docs wasm wheel clean
 
-quickstart: $(INSTALLED)
+quickstart: $(TRAINS)
 	$(BIN)/multihead quickstart
 
 ifdef ROOM
@@ -49,11 +50,11 @@ lint: $(INSTALLED)
 	$(BIN)/mypy
 
 course: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ./packages/documents -e '.[dev,course]'
+	$(INSTALL) -e ./packages/documents -e '.[dev,course]'
 	$(BIN)/python docs/course/build.py
 
 docs: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ./packages/documents -e '.[dev,course,serve]'
+	$(INSTALL) -e ./packages/documents -e '.[dev,course,serve]'
 	$(BIN)/python docs/site/build.py
 
 # One that cannot run here (no Chromium, no corpus) says why, and the others go on.
@@ -68,7 +69,7 @@ torture: $(INSTALLED)
 	$(BIN)/python docs/tables.py
 
 bench-peers: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ./packages/documents -e '.[dev,export]'
+	$(INSTALL) -e ./packages/documents -e '.[dev,export]'
 	$(BIN)/python benchmarks/peers/translation.py $(RUN) --src $(SRC) --tgt $(TGT)
 
 # A peer that cannot be installed is left out of the benchmark, and named there.
@@ -98,14 +99,22 @@ $(ENVS)/%/.installed: benchmarks/peers/%.txt
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-# Installed anew only when the list of what is needed, or the native part, has changed.
-$(INSTALLED): pyproject.toml packages/documents/pyproject.toml constraints.txt setup.py $(wildcard native/*)
+# Installed anew only when the list of what is needed, or the native part, has changed: what training needs, and
+# what the tests need, too.
+NEEDED := pyproject.toml packages/documents/pyproject.toml constraints.txt setup.py $(wildcard native/*)
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+$(TRAINS): $(NEEDED)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "multihead needs Python 3.11 or later, and $(PYTHON) is $$($(PYTHON) --version 2>&1)." >&2; \
 	  echo "Give another one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	@echo "installing into $(VENV); PyTorch is large, so this takes a while the first time"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ./packages/documents -e '.[dev]'
+	@$(INSTALL) -e '.[train]'
+	@touch $@
+
+$(INSTALLED): $(TRAINS)
+	@echo "installing what the tests need"
+	@$(INSTALL) -e ./packages/documents -e '.[dev]'
 	@touch $@
 
 # The result is part of the package, so users need no compiler. On Debian: clang-19 lld-19 wasi-libc
