@@ -128,8 +128,12 @@ def test_every_name_of_a_fact_in_a_report_has_its_korean() -> None:
 def test_every_text_of_a_report_has_its_korean_and_none_is_in_korean_only() -> None:
     said: set[object] = set()
     others = ""
-    detection = INSPECT.parent / "tasks" / "detection" / "inspection.py"
-    for path in (*(INSPECT / "report").glob("*.py"), detection):
+    package = INSPECT.parent
+    reports = (
+        package / "tasks" / "detection" / "inspection.py",
+        *(package / "apps/studies/sweep").glob("*.py"),
+    )
+    for path in (*(INSPECT / "report").glob("*.py"), *reports):
         if path.name in ("korean.py", "words.py"):
             continue
         source = path.read_text(encoding="utf-8")

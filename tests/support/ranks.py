@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,14 @@ class Ranks:
             "MASTER_PORT": str(port or free_port()),
             "WORLD_SIZE": str(world),
         }
-        command = [sys.executable, __file__, module.stem, function]
+        # In files: what a process writes to a pipe in its last moments was cut off now and then.
+        self._folder = tempfile.TemporaryDirectory()
+        self._files = [Path(self._folder.name) / f"{rank}.json" for rank in range(world)]
         self.processes = [
             subprocess.Popen(
-                command,
+                [sys.executable, __file__, module.stem, function, str(self._files[rank])],
                 env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank), **own},
-                stdout=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 text=True,
             )
@@ -51,21 +54,19 @@ class Ranks:
         """Return what each process returned; its exit code if it failed. ``errors`` holds standard error."""
         found: list[Any] = []
         try:
-            for process in self.processes:
-                out, err = process.communicate(timeout=timeout)
-                self.errors.append(err)
-                found.append(
-                    json.loads(out.splitlines()[-1]) if not process.returncode else process.returncode
-                )
+            for process, file in zip(self.processes, self._files, strict=True):
+                self.errors.append(process.communicate(timeout=timeout)[1])
+                found.append(process.returncode or json.loads(file.read_text(encoding="utf-8")))
         finally:
             for process in self.processes:
                 process.kill()
                 process.wait()
+            self._folder.cleanup()
         return found
 
 
 def main() -> int:
-    """Run the named function, and print what it returns."""
+    """Run the named function, and write what it returns."""
     from multihead.errors import UserError  # noqa: PLC0415
     from multihead.system import parallel  # noqa: PLC0415
 
@@ -75,7 +76,7 @@ def main() -> int:
     except UserError as error:
         print(error, file=sys.stderr)
         return error.code
-    print(json.dumps(result), flush=True)  # before the threads of the process group end
+    Path(sys.argv[3]).write_text(json.dumps(result), encoding="utf-8")
     return 0
 
 
