@@ -8,10 +8,11 @@ fails where a page and its figures differ (tests/architecture/test_tables.py).
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
@@ -112,243 +113,36 @@ def three_seeds() -> str:
     return "\n".join(rows)
 
 
-class WholeTraining(NamedTuple):
-    """The result of a whole training of a system.
-
-    Attributes:
-        system: the system and its paper.
-        recipe: the recipe that trains it.
-        data: what it is measured on, and how.
-        file: the file in results/ that has the figure.
-        figure: returns it, given the file's content.
-        form: writes the figure.
-        to_beat: what somebody else published, or a baseline measured here; "": none is known.
-        seeds: number of trainings that the figure is the mean of.
-    """
-
-    system: str
-    recipe: str
-    data: str
-    file: str
-    figure: Callable[[Any], float]
-    form: Callable[[float], str]
-    to_beat: str = ""
-    seeds: int = 1
-
-
-FLICKR = "Multi30k de-en, test_2016_flickr, BLEU"
-
-
-def _flickr(found: Any) -> float:
-    """BLEU in the publisher's measure."""
-    return float(found["test_2016_flickr"]["bleu_tokenised_lowercase"])
-
-
-WHOLE_TRAININGS = (
-    WholeTraining(
-        "LSTM, fixed vector (Sutskever et al. 2014)",
-        "tutorial-seq2seq",
-        f"{FLICKR}, tutorial's setting",
-        "tutorial-seq2seq/scores.json",
-        _flickr,
-        one_digit,
-    ),
-    WholeTraining(
-        "GRU with attention (Bahdanau et al. 2015)",
-        "tutorial-rnn-attention",
-        f"{FLICKR}, tutorial's setting",
-        "tutorial-rnn-attention/scores.json",
-        _flickr,
-        one_digit,
-        "28.11 (tutorial series)",
-    ),
-    WholeTraining(
-        "ConvS2S (Gehring et al. 2017)",
-        "conv-s2s-multi30k",
-        FLICKR,
-        "conv-s2s-multi30k/scores.json",
-        _flickr,
-        one_digit,
-        "34.14 (tutorial series)",
-    ),
-    WholeTraining(
-        "Transformer (Vaswani et al. 2017)",
-        "tutorial-transformer",
-        f"{FLICKR}, tutorial's setting",
-        "tutorial-transformer/scores.json",
-        _flickr,
-        one_digit,
-        "36.52 (tutorial series)",
-    ),
-    WholeTraining(
-        "the same, 2.1 M parameters",
-        "multi30k-de-en",
-        FLICKR,
-        "multi30k-de-en/scores.json",
-        _flickr,
-        one_digit,
-        "36.52 (9 M)",
-    ),
-    WholeTraining(
-        "the same, English to French",
-        "multi30k-en-fr",
-        "Multi30k en-fr, test_2016_flickr, BLEU",
-        "multi30k-en-fr/scores.json",
-        _flickr,
-        one_digit,
-        "**61.8, not reached** (Wu et al. 2021)",
-    ),
-    WholeTraining(
-        'what "it" refers to',
-        "coreference",
-        "held-out sentences, head of the decoder that attends to the right noun",
-        "coreference.json",
-        lambda found: fmean(row["attention of pronoun"]["test"] for row in found["seeds"].values()),
-        per_cent,
-        "52 % (the nearer noun)",
-        3,
-    ),
-    WholeTraining(
-        "GPT (Radford et al. 2018), 0.8 M parameters",
-        "shakespeare-char-cpu",
-        "tiny Shakespeare, loss a character",
-        "three-seeds.json",
-        lambda found: found["shakespeare-char-cpu"]["figures"]["loss"]["mean"],
-        three_digits,
-        "1.88 (nanoGPT)",
-        3,
-    ),
-    WholeTraining(
-        "the same, 10.8 M parameters",
-        "shakespeare-char",
-        "tiny Shakespeare, loss a character",
-        "shakespeare-char/scores.json",
-        lambda found: found["validation"]["loss"],
-        three_digits,
-        "1.4697 (nanoGPT): a tie",
-    ),
-    WholeTraining(
-        "BERT (Devlin et al. 2019), pretrained on the same text",
-        "nsmc-classify",
-        "Korean film reviews, accuracy",
-        "nsmc-classify/scores.json",
-        lambda found: found["ratings_test"]["accuracy"],
-        per_cent,
-        "82.5 % (CNN); **87.07 %, not reached** (multilingual BERT)",
-    ),
-    WholeTraining(
-        "a tag for each word",
-        "small-bert-tags",
-        "UD English EWT, UPOS, accuracy",
-        "labelled-texts.json",
-        lambda found: found["UD English EWT, parts of speech (UPOS), 12,544 sentences"]["rows"][1]["test"],
-        lambda value: f"{value:.1f} %",
-        "**94.43 %, not reached** (UDPipe 1.2)",
-    ),
-    WholeTraining(
-        "pairs of texts",
-        "small-bert-pairs",
-        "Question_pair, Korean, accuracy",
-        "labelled-texts.json",
-        lambda found: found["Question_pair, Korean, 6,136 pairs"]["rows"][0]["test"],
-        lambda value: f"{value:.1f} %",
-        "83.64 % (Siam)",
-    ),
-    WholeTraining(
-        "ViT (Dosovitskiy et al. 2021)",
-        "vit-tiny-fashion",
-        "Fashion-MNIST, accuracy",
-        "vit-tiny-fashion/scores.json",
-        lambda found: found["test"]["accuracy"],
-        per_cent,
-        "93.9 % (two convolutions); **94.9 %, not reached** (ResNet18)",
-    ),
-    WholeTraining(
-        "CCT (Hassani et al. 2021)",
-        "cct-fashion",
-        "Fashion-MNIST, accuracy",
-        "cct-fashion/scores.json",
-        lambda found: found["test"]["accuracy"],
-        per_cent,
-        "94.9 % (ResNet18): a tie",
-    ),
-    WholeTraining(
-        "DETR (Carion et al. 2020) with later parts",
-        "detr-shapes",
-        "1,000 generated pictures, AP",
-        "detr-shapes/scores.json",
-        lambda found: found["generated"]["AP"],
-        three_digits,
-        "0.823 (our convolutional detector, other schedule)",
-    ),
-    WholeTraining(
-        "DALL-E (Ramesh et al. 2021)",
-        "dalle-shapes",
-        "captioned shapes, images drawn whole",
-        "dalle-shapes/scores.json",
-        lambda found: found["validation"]["whole"],
-        per_cent,
-    ),
-    WholeTraining(
-        "the same on emoji",
-        "dalle-emoji",
-        "new names, codes right",
-        "dalle-emoji/scores.json",
-        lambda found: found["validation"]["exact"],
-        per_cent,
-    ),
-    WholeTraining(
-        "attention over a set",
-        "odd-one-out",
-        "odd one out of ten pictures, accuracy",
-        "odd-one-out/scores.json",
-        lambda found: found["test"]["accuracy"],
-        per_cent,
-        "**88.6 %, not reached** (Deep Sets here), **94.3 %** (UvA)",
-    ),
-    WholeTraining(
-        "Deep Sets (Zaheer et al. 2017)",
-        "odd-one-out-mean",
-        "the same",
-        "odd-one-out-mean/scores.json",
-        lambda found: found["test"]["accuracy"],
-        per_cent,
-    ),
-    WholeTraining(
-        "window of neighbours (Beltagy et al. 2020)",
-        "long-listops",
-        "ListOps, 100 to 400 signs, accuracy",
-        "long/listops.json",
-        lambda found: found["means"]["window"]["test"],
-        per_cent,
-        "30.6 % (full attention here)",
-        3,
-    ),
-    WholeTraining(
-        "Reformer (Kitaev et al. 2020)",
-        "long-listops",
-        "ListOps, 100 to 400 signs, accuracy",
-        "long/listops.json",
-        lambda found: found["means"]["reformer"]["test"],
-        per_cent,
-        "30.6 % (full attention here)",
-        3,
-    ),
-)
+FORMS: dict[str, Callable[[float], str]] = {
+    "one digit": one_digit,
+    "three digits": three_digits,
+    "share": per_cent,
+    "per cent": lambda value: f"{value:.1f} %",
+}
 
 
 def whole_trainings() -> str:
-    """Every system of the papers with a recipe, and what its whole training gave."""
+    """Every system of the papers with a recipe, and what its whole training gave (trainings.toml)."""
     rows = [
         "| system | recipe | measured on | reached | seeds | to beat |",
         "| --- | --- | --- | ---: | ---: | --- |",
     ]
-    for row in WHOLE_TRAININGS:
-        reached = row.form(row.figure(figures(row.file)))
-        link = f"[{reached}](../../results/{row.file.removesuffix('/scores.json')})"
-        facts = (row.system, f"`{row.recipe}`", row.data, link, str(row.seeds), row.to_beat)
-        rows.append(f"| {' | '.join(facts)} |")
+    file = ROOT / "docs" / "explanation" / "trainings.toml"
+    for row in tomllib.loads(file.read_text(encoding="utf-8"))["training"]:
+        reached = FORMS[row["form"]](_mean_at(figures(row["file"]), row["figure"]))
+        link = f"[{reached}](../../results/{row['file'].removesuffix('/scores.json')})"
+        facts = (row["system"], f"`{row['recipe']}`", row["data"], link, str(row.get("seeds", 1)))
+        rows.append(f"| {' | '.join((*facts, row.get('to_beat', '')))} |")
     return "\n".join(rows)
+
+
+def _mean_at(content: Any, keys: Sequence[str | int]) -> float:
+    """Return the figure at these keys; "*" is the mean over all keys."""
+    if not keys:
+        return float(content)
+    if keys[0] == "*":
+        return fmean(_mean_at(value, keys[1:]) for value in content.values())
+    return _mean_at(content[keys[0]], keys[1:])
 
 
 # --- training speed -----------------------------------------------------------------------------------
