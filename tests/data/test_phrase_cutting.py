@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from multihead.data.batches import PairList
 from multihead.data.marking import Marking
-from multihead.data.phrases import PhraseCutting, is_phrase
+from multihead.data.phrases import PhraseCutting, capitalise, is_phrase
 from multihead.data.word_pairs import WordOccurrence
 from multihead.recipe.settings import TokenizerSettings
 from multihead.text.tokenizer import Tokenizer
@@ -25,12 +25,12 @@ BATCH = 5
 def texts() -> list[tuple[str, str]]:
     """Sentences whose translation has the same order but for one word, which goes to the end."""
     chance = random.Random(5)
-    made = []
+    pairs = []
     for _ in range(211):
         words = chance.sample(list(WORDS), chance.randint(3, 7))
         moved = [*words[:1], *words[2:], words[1]]
-        made.append((" ".join(words) + ".", " ".join(WORDS[word] for word in moved) + "."))
-    return made
+        pairs.append((" ".join(words) + ".", capitalise(" ".join(WORDS[word] for word in moved)) + "."))
+    return pairs
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_a_phrase_and_its_translation_have_the_same_words(
     for (source, target), (whole, whole_target) in zip(cut(texts, tokenizer), texts, strict=True):
         phrase, translation = tokenizer.decode(source), tokenizer.decode(target)
         assert phrase in whole
-        assert translation.lower() in whole_target
+        assert translation.lower() in whole_target.lower()
         assert sorted(WORDS[word] for word in phrase.split()) == sorted(translation.lower().split())
         assert translation[0].isupper() or translation.islower()
         lengths.add(len(phrase.split()))
@@ -85,6 +85,11 @@ def test_a_pair_without_a_known_word_gets_the_phrase_of_another(tokenizer: Token
     pairs = [("Hund Katze.", "dog cat.")] * 3 + [("xyz.", "zyx.")]
     phrases = cut(pairs, tokenizer)
     assert phrases[3] in phrases[:3]
+
+
+def test_a_corpus_without_capitals_gets_none(texts: list[tuple[str, str]], tokenizer: Tokenizer) -> None:
+    lower = [(source, target.lower()) for source, target in texts]
+    assert all(tokenizer.decode(target).islower() for _, target in cut(lower, tokenizer))
 
 
 def test_a_language_tag_stays_before_the_phrase(texts: list[tuple[str, str]], tokenizer: Tokenizer) -> None:

@@ -85,10 +85,14 @@ class PhraseCutting:
             self._tokenizer.decode(source[span.source_start : span.source_end]),
             self._tokenizer.decode(target[span.target_start : span.target_end]),
         )
-        if chance.random() < 0.5:  # as on a button
+        # As on a button; a corpus without capitals gets none.
+        if chance.random() < 0.5 and self._begins_with_capital(source) and self._begins_with_capital(target):
             texts = capitalise(texts[0]), capitalise(texts[1])
         first, second = map(self._tokenizer.encode, texts)
         return [*before, *first] if tags else first, second
+
+    def _begins_with_capital(self, ids: Ids) -> bool:
+        return self._tokenizer.decode(ids)[:1].isupper()
 
     def _choose(self, source: Ids, target: Ids, chance: random.Random) -> PhraseSpan | None:
         """Return a phrase of a pair that begins at a random word; None: no word's translation is known."""
