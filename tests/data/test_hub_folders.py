@@ -49,8 +49,8 @@ class Hub(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def do_POST(self) -> None:
-        asked = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        paths = json.loads(asked)["paths"] if asked.startswith("{") else parse_qs(asked)["paths"]
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        paths = json.loads(body)["paths"] if body.startswith("{") else parse_qs(body)["paths"]
         names = [name for name in (*FILES, "letters") if name in paths]
         self._answer([self._entry(name) for name in names])
 

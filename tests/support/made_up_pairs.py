@@ -34,12 +34,12 @@ def acted_in_words(chance: random.Random) -> Pair:
     return command, actions.replace("I_", "")
 
 
-def queried(chance: random.Random) -> Pair:
+def query_pair(chance: random.Random) -> Pair:
     table, name = chance.choice(("books", "cities", "teams")), word(chance).title()
     column, number = chance.choice(("year", "size", "rank")), chance.randint(2, 4000)
-    asked, shown = chance.choice((("how many", "COUNT(*)"), (f"show the {column} of all", column)))
+    question, shown = chance.choice((("how many", "COUNT(*)"), (f"show the {column} of all", column)))
     query = f"SELECT {shown} FROM {table} WHERE title = '{name}' AND {column} > {number};"
-    return f"{asked} {table} with {name} in their title and a {column} over {number}", query
+    return f"{question} {table} with {name} in their title and a {column} over {number}", query
 
 
 def tagged(chance: random.Random) -> Pair:

@@ -18,7 +18,7 @@ from made_up_pairs import (
     into_chinese,
     into_cyrillic,
     pronounced,
-    queried,
+    query_pair,
     read_aloud,
     romanised,
     sequence,
@@ -45,7 +45,7 @@ TABLE = [
     (inflected, ("chars", "chars"), True, "cer", "short lines, spelt"),
     (inflected_by_tags, ("chars", "chars"), True, "cer", "the other side is spelt in the same letters"),
     (sequence, ("chars", "chars"), True, "cer", "strings without spaces, of 4 different characters"),
-    (queried, ("bpe", "bpe"), True, "exact", "running text"),
+    (query_pair, ("bpe", "bpe"), True, "exact", "running text"),
     (translated, ("bpe", "bpe"), True, "bleu", "running text"),
     (into_cyrillic, ("bpe", "bpe"), False, "bleu", "running text"),
     (from_hebrew, ("bpe", "bpe"), False, "bleu", "running text"),
@@ -83,7 +83,7 @@ def test_what_was_asked_for_is_kept(
 
 
 def test_a_formal_language_gets_less_dropout_than_prose_and_its_reason_is_named() -> None:
-    formal, prose = suggest(profile(corpus(queried))), suggest(profile(corpus(translated)))
+    formal, prose = suggest(profile(corpus(query_pair))), suggest(profile(corpus(translated)))
     assert formal.settings["model.dropout"] == pytest.approx(0.2)
     assert prose.settings["model.dropout"] == pytest.approx(0.3)
     assert "a formal language: " in formal.reasons["validation.metric"]

@@ -68,5 +68,5 @@ def test_faults_are_found(browser: Any) -> None:
         '<div style="width: 900px">wide</div><pre tabindex="0" style="overflow: auto; width: 90px">'
         "a line that does not fit</pre></main>"
     )
-    found = {fault.split(": ", 1)[1].split(":")[0] for fault in faults(page, 390)}
-    assert found == {"color-contrast", "button-name", "wider than the window", "scrolls without a hint"}
+    rules = {fault.split(": ", 1)[1].split(":")[0] for fault in faults(page, 390)}
+    assert rules == {"color-contrast", "button-name", "wider than the window", "scrolls without a hint"}

@@ -15,7 +15,7 @@ SPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 REASON = 'low confidence & <a> "b"\nsecond reason'
 
 
-def commented(path: Path, *texts: str, **options: str) -> Path:
+def translate_with_comments(path: Path, *texts: str, **options: str) -> Path:
     """Translate a document by itself, with a comment on the segments that hold these texts."""
     document = open_document(path, **options)
     out = path.with_name(f"out-{path.name}")
@@ -53,10 +53,10 @@ def word_document(folder: Path) -> Path:
 
 def test_python_docx_reads_the_comments(tmp_path: Path) -> None:
     docx = pytest.importorskip("docx")
-    out = commented(word_document(tmp_path), "Second", "In a cell", "every page")
+    out = translate_with_comments(word_document(tmp_path), "Second", "In a cell", "every page")
     document = docx.Document(out)
-    found = [(comment.author, comment.text) for comment in document.comments]
-    assert found == [
+    comments = [(comment.author, comment.text) for comment in document.comments]
+    assert comments == [
         ("Ada", "Mine"),
         ("multihead", REASON),
         ("multihead", REASON),
@@ -78,13 +78,13 @@ def test_a_document_without_comments_gets_a_part_for_them(tmp_path: Path) -> Non
     document = docx.Document()
     document.add_paragraph("Only this.")
     document.save(tmp_path / "a.docx")
-    out = commented(tmp_path / "a.docx", "Only")
+    out = translate_with_comments(tmp_path / "a.docx", "Only")
     assert [comment.text for comment in docx.Document(out).comments] == [REASON]
 
 
 def test_a_text_box_is_commented_at_its_paragraph(tmp_path: Path) -> None:
     (tmp_path / "a.docx").write_bytes(packed(parts("docx")))
-    out = commented(tmp_path / "a.docx", "Im Kasten", "Titel")
+    out = translate_with_comments(tmp_path / "a.docx", "Im Kasten", "Titel")
     etree = pytest.importorskip("lxml.etree")
     w = f"{{{SPACE}}}"
     root = etree.fromstring(member(out, "word/document.xml"))
@@ -109,7 +109,7 @@ def test_openpyxl_reads_the_notes(tmp_path: Path) -> None:
     other.add_table(pytest.importorskip("openpyxl.worksheet.table").Table(displayName="T", ref="D1:D2"))
     other["D1"] = "Head"
     book.save(tmp_path / "a.xlsx")
-    out = commented(tmp_path / "a.xlsx", "Pear", "Plum", "Cherry", "Every page")
+    out = translate_with_comments(tmp_path / "a.xlsx", "Pear", "Plum", "Cherry", "Every page")
     book = openpyxl.load_workbook(out)
     sheet, other = book.worksheets
     notes = {cell.coordinate: cell.comment for row in sheet for cell in row if cell.comment}
@@ -133,17 +133,17 @@ def test_each_new_note_has_a_shape_at_its_cell(tmp_path: Path) -> None:
     book.active["A1"].comment = comment("Mine", "Ada")
     book.create_sheet("Two")["B1"] = "Plum"
     book.save(tmp_path / "a.xlsx")
-    out = commented(tmp_path / "a.xlsx", "Apple", "Pear", "Plum")
+    out = translate_with_comments(tmp_path / "a.xlsx", "Apple", "Pear", "Plum")
     drawings = [name for name in zipfile.ZipFile(out).namelist() if name.endswith(".vml")]
     x, v = "{urn:schemas-microsoft-com:office:excel}", "{urn:schemas-microsoft-com:vml}"
-    found = []
+    cells = []
     for name in drawings:
         root = etree.fromstring(member(out, name))
         shapes = list(root.iter(f"{v}shape"))
         assert len({shape.get("id") for shape in shapes}) == len(shapes)
         assert root.find(f"{v}shapetype").get("id") == "_x0000_t202"
-        found += [(s.findtext(f".//{x}Row"), s.findtext(f".//{x}Column")) for s in shapes]
-    assert sorted(found) == [("0", "0"), ("0", "1"), ("4", "2")]
+        cells += [(s.findtext(f".//{x}Row"), s.findtext(f".//{x}Column")) for s in shapes]
+    assert sorted(cells) == [("0", "0"), ("0", "1"), ("4", "2")]
     for number in (1, 2):
         sheet = etree.fromstring(member(out, f"xl/worksheets/sheet{number}.xml"))
         names = [etree.QName(child).localname for child in sheet]
@@ -170,14 +170,14 @@ def test_polib_reads_the_comments_of_a_catalogue_written_twice(tmp_path: Path) -
     header = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
     cat = '# Ada\n#. code\n#: a.c:1\n#, c-format\n#| msgid "cat"\nmsgid "Cat"\nmsgstr ""\n\n'
     (tmp_path / "a.po").write_text(f'{header}{cat}msgid "Dog"\nmsgstr ""\n')
-    once = commented(tmp_path / "a.po", "Cat", "Dog")
-    twice = commented(once, "Cat")
+    once = translate_with_comments(tmp_path / "a.po", "Cat", "Dog")
+    twice = translate_with_comments(once, "Cat")
     first, second = polib.pofile(str(once)), polib.pofile(str(twice))
     expected = "\n".join(f"multihead: {line}" for line in REASON.split("\n"))
     assert [entry.tcomment for entry in first] == [f"Ada\n{expected}", expected]
     assert [entry.tcomment for entry in second] == [f"Ada\n{expected}", ""]
     assert all(entry.fuzzy for entry in first)
-    assert "multihead" not in commented(twice).read_text()
+    assert "multihead" not in translate_with_comments(twice).read_text()
 
 
 @pytest.mark.parametrize(("name", "mark"), [("one.xlf", "from"), ("two.xlf", "category")])
@@ -185,21 +185,21 @@ def test_a_unit_of_xliff_has_one_note_of_ours(name: str, mark: str, tmp_path: Pa
     etree = pytest.importorskip("lxml.etree")
     (tmp_path / name).write_bytes(SAMPLES[name])
     first = open_document(tmp_path / name).segments[0].source.text
-    once = commented(tmp_path / name, first, target_language="ko")
-    twice = commented(once, first)
+    once = translate_with_comments(tmp_path / name, first, target_language="ko")
+    twice = translate_with_comments(once, first)
     for path in (once, twice):
         notes = list(etree.parse(path).getroot().iter("{*}note"))
         assert [note.text for note in notes if note.get(mark) == "multihead"] == [REASON]
         assert len(notes) == 2
         unit = next(parent for parent in notes[0].iterancestors() if parent.tag.endswith("unit"))
         assert unit.get("id") == "1"
-    assert "second reason" not in commented(twice).read_text()
+    assert "second reason" not in translate_with_comments(twice).read_text()
 
 
 def test_translate_toolkit_reads_the_note(tmp_path: Path) -> None:
     toolkit = pytest.importorskip("translate.storage.xliff").xlifffile
     (tmp_path / "one.xlf").write_bytes(SAMPLES["one.xlf"])
-    out = commented(tmp_path / "one.xlf", "Zwei", target_language="ko")
+    out = translate_with_comments(tmp_path / "one.xlf", "Zwei", target_language="ko")
     units = toolkit.parsestring(out.read_bytes()).units
     assert units[1].getnotes(origin="multihead").split() == REASON.split()
     assert units[0].getnotes(origin="multihead") == ""
@@ -210,16 +210,16 @@ def test_a_unit_of_xliff_2_without_notes_gets_them_before_its_segments(tmp_path:
     unit = '<unit id="1">\n <segment><source>Cat</source></segment></unit>'
     start = '<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="en" trgLang="de">'
     (tmp_path / "a.xlf").write_text(f'{start}<file id="f">{unit}</file></xliff>')
-    out = commented(tmp_path / "a.xlf", "Cat")
+    out = translate_with_comments(tmp_path / "a.xlf", "Cat")
     children = list(next(etree.parse(out).getroot().iter("{*}unit")))
     assert [etree.QName(child).localname for child in children] == ["notes", "segment"]
-    assert "notes" not in commented(out).read_text()
+    assert "notes" not in translate_with_comments(out).read_text()
 
 
 def test_a_comment_does_not_tell_where_the_document_lies(tmp_path: Path) -> None:
     for kind in ("docx", "xlsx"):
         (tmp_path / f"a.{kind}").write_bytes(packed(parts(kind)))
-        out = commented(tmp_path / f"a.{kind}", "")
+        out = translate_with_comments(tmp_path / f"a.{kind}", "")
         archive = zipfile.ZipFile(io.BytesIO(out.read_bytes()))
         assert archive.testzip() is None
         assert not any(str(tmp_path).encode() in archive.read(name) for name in archive.namelist())
@@ -235,14 +235,14 @@ def test_a_part_that_cannot_be_extended_is_named(comments: bytes, fact: str, tmp
         members = {name: archive.read(name) for name in archive.namelist()}
     path.write_bytes(packed({**members, "word/comments.xml": comments}))
     with pytest.raises(DocumentError, match=fact):
-        commented(path, "Second")
+        translate_with_comments(path, "Second")
 
 
 def test_a_strict_document_gets_strict_comments(tmp_path: Path) -> None:
     strict, office = "http://purl.oclc.org/ooxml/wordprocessingml/main", "officeDocument/relationships"
     members = {name: data.replace(SPACE.encode(), strict.encode()) for name, data in parts("docx").items()}
     (tmp_path / "a.docx").write_bytes(packed(members))
-    out = commented(tmp_path / "a.docx", "Titel")
+    out = translate_with_comments(tmp_path / "a.docx", "Titel")
     assert f'xmlns:w="{strict}"'.encode() in member(out, "word/comments1.xml")
     related = member(out, "word/_rels/document.xml.rels").decode()
     assert f'Type="http://purl.oclc.org/ooxml/{office}/comments" Target="/word/comments1.xml"' in related
