@@ -5,6 +5,7 @@ import json
 import posixpath
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 from multihead import cli
 from multihead.recipe import model_kinds, section_types
@@ -34,7 +35,7 @@ def broken(site: Path) -> list[str]:
             file = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else name
             if not (site / file).is_file():
                 lost.append(f"{name}: {target}: no such page")
-            elif anchor and anchor not in anchors[file]:
+            elif anchor and unquote(anchor) not in anchors[file]:
                 lost.append(f"{name}: {target}: no such heading")
     return lost
 
