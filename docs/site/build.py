@@ -33,8 +33,7 @@ from pygments.util import ClassNotFound  # noqa: E402
 GROUPS = {
     "Start": ("README.md", "README.ko.md", "docs/start"),
     "How to": ("docs/how-to/index.md", "docs/how-to"),
-    "Course": ("docs/course/README.md", "docs/course/en"),
-    "강의": ("docs/course/ko",),
+    "Course": ("docs/course/README.md", "docs/course/en", "docs/course/ko"),
     "Reference": ("docs/reference",),
     "Explanation": ("docs/explanation", "docs/measured"),
     "Changing it": ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md",
@@ -43,7 +42,6 @@ GROUPS = {
 """Headings of the navigation; a folder stands for its pages. Pages named nowhere end up in How to."""
 TITLES = {
     "README.md": "multihead",
-    "README.ko.md": "multihead (한국어)",
     "docs/course/README.md": "The course",
 }
 """Titles of pages in the navigation; by default their first heading."""
@@ -98,7 +96,7 @@ class Site:
         )
         _write(out / "search.js", (HERE / "search.js").read_text("utf-8"))
         index = [
-            [page.title, heading, f"{page.path}#{anchor}", text[:SEARCHED]]
+            [page.title, heading, f"{page.path}#{anchor}", text[:SEARCHED], page.language]
             for page in self.pages
             if not page.path.startswith("source/")
             for anchor, heading, text in sections(page)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 WORDS = {
     "en": {
+        "language": "English",
+        "home": "index.html",
         "contents": "Contents",
         "search": "Search",
         "none": "Nothing found",
@@ -16,13 +18,22 @@ WORDS = {
         "previous": "Previous",
     },
     "ko": {
+        "language": "한국어",
+        "home": "README.ko.html",
         "contents": "차례",
         "search": "검색",
         "none": "찾은 것이 없습니다",
         "next": "다음",
         "previous": "이전",
+        "Start": "시작",
+        "How to": "하는 법",
+        "Course": "강의",
+        "Reference": "참고",
+        "Explanation": "설명",
+        "Changing it": "개발과 기여",
     },
 }
+"""Words of the frame; the Korean ones include the headings of the navigation."""
 HEADING = re.compile(r"<h([1-6])( id=\"[^\"]*\")?>(.*?)</h\1>", re.DOTALL)
 TAG = re.compile(r"<[^>]+>")
 
@@ -46,7 +57,13 @@ class Page:
     @property
     def language(self) -> str:
         """Language of the text."""
-        return "ko" if "/ko/" in self.path or self.path.endswith(".ko.html") else "en"
+        return "en" if self.path == self.english else "ko"
+
+    @property
+    def english(self) -> str:
+        """Path of the page in English, whether or not there is one."""
+        path = self.path.replace("/ko/", "/en/").replace("README.ko.html", "index.html")
+        return path.replace(".ko.html", ".html")
 
 
 def with_anchors(body: str) -> str:
@@ -84,6 +101,8 @@ def framed(page: Page, groups: Mapping[str, Sequence[Page]]) -> str:
     """Return a page with navigation and search box."""
     words = WORDS[page.language]
     root = relative(page.path, ".")
+    link = _twin(page, groups)
+    groups = in_language(page.language, groups)
     head = (
         f'<!doctype html><html lang="{page.language}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -91,10 +110,10 @@ def framed(page: Page, groups: Mapping[str, Sequence[Page]]) -> str:
         f'<link rel="stylesheet" href="{root}/site.css"></head>'
     )
     top = (
-        f'<header><a class="home" href="{root}/index.html">multihead</a>'
+        f'<header><a class="home" href="{root}/{words["home"]}">multihead</a>'
         f'<div class="search"><input type="search" id="search" placeholder="{words["search"]}" '
         f'aria-label="{words["search"]}" autocomplete="off" data-root="{root}" data-none="{words["none"]}">'
-        f'<ol id="found" hidden></ol></div>{_twin(page, groups)}'
+        f'<ol id="found" hidden></ol></div>{link}'
         f'<a class="jump" href="#contents">{words["contents"]}</a></header>'
     )
     return (
@@ -104,16 +123,24 @@ def framed(page: Page, groups: Mapping[str, Sequence[Page]]) -> str:
     )
 
 
+def in_language(language: str, groups: Mapping[str, Sequence[Page]]) -> dict[str, list[Page]]:
+    """Return the pages of each group in a language, then those that only the other one has."""
+    translated = {page.english for pages in groups.values() for page in pages if page.language == language}
+    return {
+        group: [page for page in pages if page.language == language]
+        + [page for page in pages if page.english not in translated]
+        for group, pages in groups.items()
+    }
+
+
 def _twin(page: Page, groups: Mapping[str, Sequence[Page]]) -> str:
-    """Return a link to the same page in the other language, where there is one."""
-    if page.language == "ko":
-        twin = page.path.replace("/ko/", "/en/").replace("README.ko.html", "index.html")
-    else:
-        twin = "README.ko.html" if page.path == "index.html" else page.path.replace("/en/", "/ko/")
-    if twin == page.path or all(twin != other.path for pages in groups.values() for other in pages):
-        return ""
-    language, name = ("en", "English") if page.language == "ko" else ("ko", "한국어")
-    return f'<a class="twin" lang="{language}" href="{relative(page.path, twin)}">{name}</a>'
+    """Return a link to the same page in the other language, if there is one."""
+    for other in (other for pages in groups.values() for other in pages):
+        if other.english == page.english and other.language != page.language:
+            language, target = other.language, relative(page.path, other.path)
+            name = WORDS[language]["language"]
+            return f'<a class="twin" lang="{language}" hreflang="{language}" href="{target}">{name}</a>'
+    return ""
 
 
 def relative(start: str, target: str) -> str:
@@ -122,11 +149,12 @@ def relative(start: str, target: str) -> str:
 
 
 def _navigation(page: Page, groups: Mapping[str, Sequence[Page]]) -> str:
-    parts = []
+    words, parts = WORDS[page.language], []
     for group, pages in groups.items():
         items = "".join(_item(page, other) for other in pages)
         here = " open" if page.group == group or group == next(iter(groups)) else ""
-        parts.append(f"<details{here}><summary>{html.escape(group)}</summary><ul>{items}</ul></details>")
+        heading = html.escape(words.get(group, group))
+        parts.append(f"<details{here}><summary>{heading}</summary><ul>{items}</ul></details>")
     return "".join(parts)
 
 

@@ -1,5 +1,5 @@
-// Search of the documentation: all words must occur; headings and the phrase count more, and the generated reference
-// follows the guides. Works from file://.
+// Search of the documentation: all words must occur; headings and the phrase count more. Guides come first, then the
+// generated reference; pages in the other language come last. Works from file://.
 "use strict";
 (() => {
   const box = document.getElementById("search");
@@ -36,10 +36,11 @@
     return sum;
   }
 
-  /** An identifier typed in full comes first, the generated reference last. */
-  function rank([, heading, path]) {
+  /** An identifier typed in full comes first, pages in the other language last. */
+  function rank([, heading, path, , language]) {
     const typed = box.value.trim().toLowerCase();
-    return typed.includes("_") && heading.toLowerCase() === typed ? -1 : Number(path.startsWith("reference/"));
+    if (typed.includes("_") && heading.toLowerCase() === typed) return -1;
+    return 2 * (language !== document.documentElement.lang) + path.startsWith("reference/");
   }
 
   function excerpt(words, text) {
@@ -56,8 +57,9 @@
       .filter(([points]) => points)
       .sort((one, other) => rank(one[1]) - rank(other[1]) || other[0] - one[0])
       .slice(0, MOST);
-    for (const [, [title, heading, path, text]] of found) {
+    for (const [, [title, heading, path, text, language]] of found) {
       const link = document.createElement("a");
+      link.lang = language;
       link.href = `${root}/${path}`;
       const name = document.createElement("b");
       name.textContent = heading === title ? title : `${title}: ${heading}`;

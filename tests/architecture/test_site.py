@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from urllib.parse import unquote
 
+import pytest
+
 from multihead import cli
 from multihead.recipe import model_kinds, section_types
 
@@ -58,10 +60,24 @@ def test_every_page_of_the_documentation_is_on_the_site(site: Path) -> None:
 
 
 def test_the_navigation_leads_to_every_page_of_the_documentation(site: Path) -> None:
-    home = (site / "index.html").read_text(encoding="utf-8")
-    linked = set(LINK.findall(home[home.index("<nav ") :]))
+    homes = [(site / name).read_text(encoding="utf-8") for name in ("index.html", "README.ko.html")]
+    linked = [set(LINK.findall(home[home.index("<nav ") :])) for home in homes]
     named = {path.relative_to(site).as_posix() for path in (site / "docs").rglob("*.html")}
-    assert named - linked == set()
+    assert named - linked[0] - linked[1] == set()
+    korean = {name for name in named if "/ko/" in name or name.endswith(".ko.html")}
+    assert korean
+    assert linked[0] & korean == set()
+    translated = {name.replace("/ko/", "/en/").replace(".ko.html", ".html") for name in korean}
+    assert linked[1] & named == named - translated
+
+
+def test_the_navigation_of_a_korean_page_has_korean_headings(site: Path) -> None:
+    page = (site / "docs/start/install.ko.html").read_text(encoding="utf-8")
+    headings = re.findall("<summary>(.*?)</summary>", page)
+    assert len(headings) == 6
+    assert [heading for heading in headings if not re.search("[가-힣]", heading)] == []
+    assert 'class="home" href="../../README.ko.html"' in page
+    assert '<a class="next" href="your-corpus.ko.html">다음: 나의 말뭉치</a>' in page
 
 
 def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
@@ -91,16 +107,37 @@ def test_the_reference_has_every_command_and_every_setting(site: Path) -> None:
 def test_the_search_index_has_the_sections_of_both_languages(site: Path) -> None:
     text = (site / "search-data.js").read_text(encoding="utf-8")
     index = json.loads(text.removeprefix("window.PAGES = ").rstrip(";\n"))
-    found = {path for title, heading, path, text in index if "어텐션" in text}
-    assert any("/ko/" in path for path in found)
-    assert any(path == "reference/commands.html#translate" for _, _, path, _ in index)
-    headings = {path: heading for _, heading, path, _ in index}
+    headings = {path: heading for _, heading, path, _, _ in index}
+    assert headings["docs/start/your-corpus.ko.html#조각과-어휘-크기"] == "조각과 어휘 크기"
+    found = {
+        (language, "/ko/" in path or ".ko.html#" in path)
+        for *_, path, text, language in index
+        if "어텐션" in text
+    }
+    assert ("ko", True) in found
+    assert found <= {("ko", True), ("en", False)}
+    assert headings["reference/commands.html#translate"] == "multihead translate"
     assert headings["reference/api/nn.html#nn.attention.attention_weights"] == "attention_weights"
 
 
-def test_a_chapter_links_to_the_other_language_and_no_formula_is_left_raw(site: Path) -> None:
+@pytest.mark.parametrize(
+    ("english", "korean"),
+    [
+        ("docs/course/en/05-self-attention.html", "docs/course/ko/05-self-attention.html"),
+        ("docs/how-to/inspect.html", "docs/how-to/inspect.ko.html"),
+        ("index.html", "README.ko.html"),
+    ],
+)
+def test_a_page_links_to_the_other_language(site: Path, english: str, korean: str) -> None:
+    pages = {"en": english, "ko": korean}
+    for language, other, name in (("en", "ko", "한국어"), ("ko", "en", "English")):
+        page = (site / pages[language]).read_text(encoding="utf-8")
+        link = posixpath.relpath(pages[other], posixpath.dirname(pages[language]) or ".")
+        assert f'<html lang="{language}">' in page
+        assert f'<a class="twin" lang="{other}" hreflang="{other}" href="{link}">{name}</a>' in page
+
+
+def test_no_formula_of_a_chapter_is_left_raw(site: Path) -> None:
     page = (site / "docs/course/ko/05-self-attention.html").read_text(encoding="utf-8")
-    assert '<html lang="ko">' in page
-    assert 'href="../en/05-self-attention.html">English</a>' in page
     assert "<math" in page
     assert "\\frac" not in re.sub(r"<(code|pre|annotation)\b.*?</\1>", "", page, flags=re.DOTALL)
