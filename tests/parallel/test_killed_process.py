@@ -59,6 +59,7 @@ def when(condition: Callable[[], bool], act: Callable[[], None]) -> threading.Th
     return thread
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the processes in /proc")
 def test_a_killed_process_changes_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     lines = [" ".join(WORDS[(i * k) % 11] for k in range(1, 2 + i % 5)) for i in range(1, 212)]

@@ -67,7 +67,7 @@ def any_recipe(draw: st.DrawFn) -> Recipe[Settings]:
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(any_recipe())
 def test_every_recipe_reads_back_unchanged(recipe: Recipe[Settings]) -> None:
     written = to_toml(recipe)

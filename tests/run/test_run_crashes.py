@@ -26,7 +26,7 @@ from multihead.text.tokenizer import Tokenizer
 
 Make = Callable[[], Run]
 Fork = Callable[[Callable[[], None]], int]
-KILLS = 40
+KILLS = 20
 
 
 def train(run: Run, told: int) -> None:
@@ -147,7 +147,7 @@ def test_making_a_run_can_be_killed_at_each_operation(
     tmp_path: Path, fork: Fork, recipe: Recipe[Settings], tokenizer: Tokenizer
 ) -> None:
     operations = 0
-    for operation in range(0, 1000, 3):
+    for operation in range(0, 1000, 7):
         folder = tmp_path / str(operation)
 
         def create(folder: Path = folder) -> None:
@@ -172,7 +172,7 @@ def test_replacing_the_recipe_can_be_killed_at_each_operation(
     folder = make().folder
     longer = replace(recipe, training=recipe.training.model_copy(update={"steps": 9001}))
     seen = []
-    for operation in count(step=2):
+    for operation in count(step=5):
         killed = killed_at(operation, lambda: Run.open(folder).lock().write_recipe(longer), fork)
         seen.append(Run.open(folder).recipe.training.steps)  # while it is pending, too
         assert not any(row.damaged for row in verify(folder))
@@ -190,7 +190,7 @@ def test_replacing_the_recipe_can_be_killed_at_each_operation(
 def test_adding_checksums_can_be_killed_at_each_operation(tmp_path: Path, fork: Fork) -> None:
     old = Path(__file__).parents[1] / "fixtures" / "run-0.1.0"
     moments = 0
-    for operation in range(0, 1000, 17):
+    for operation in range(0, 1000, 29):
         folder = Path(shutil.copytree(old, tmp_path / str(operation)))
 
         def add(folder: Path = folder) -> None:
