@@ -59,6 +59,9 @@ def test_the_table_is_printed_and_written(
         observer.on_change(rows[0], [rows[0], *(MemberRow(row.member, "waiting") for row in rows[1:])])  # type: ignore[attr-defined]
         assert (folder / "table.csv").read_text().count(",waiting,") == len(rows) - 1
         observer.on_change(broken, rows)  # type: ignore[attr-defined]
+        (folder / "table.html").unlink()
+        observer.on_progress(rows)  # type: ignore[attr-defined]
+        assert (folder / "table.html").exists()
         return [*rows[:-1], broken]
 
     monkeypatch.setattr(sweep, "run_sweep", pretended)

@@ -126,8 +126,9 @@ def test_the_axis_of_a_single_value_starts_at_zero() -> None:
     assert ">1.4<" not in chart
 
 
-def test_line_colours_repeat_dashed() -> None:
+def test_line_colours_repeat_dashed_and_then_dotted() -> None:
     assert colour(COLOURS + 2) == "s2 dashed"
+    assert colour(2 * COLOURS + 2) == "s2 dotted"
 
 
 def test_there_is_a_curve_for_every_logged_metric_and_no_other() -> None:

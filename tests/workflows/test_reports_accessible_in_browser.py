@@ -1,6 +1,7 @@
 """Every kind of report in a real browser: accessible, and nothing cut without a hint."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ def sweep_page() -> str:
         row("waiting", None),
         MemberRow(row("failed", None).member, "failed", error="loss is not finite"),
     ]
-    return to_html(sweep_of(*rows, base="base"), rows)
+    runs = [replace(run, name=each.member.name) for run, each in zip(a_comparison().runs, rows, strict=False)]
+    return to_html(sweep_of(*rows, base="base"), rows, runs)
 
 
 @pytest.mark.parametrize("width", [390, 1280])

@@ -17,8 +17,10 @@ from multihead.apps.studies.sweep import (
     MemberRow,
     Sweep,
     agreement,
+    begun_runs,
     read_sweep,
     run_sweep,
+    running,
     to_csv,
     to_html,
 )
@@ -63,6 +65,9 @@ class Watching:
     def on_change(self, row: MemberRow, rows: Sequence[MemberRow]) -> None:
         assert row in rows
         self.states.append((row.member.name, row.state))
+
+    def on_progress(self, rows: Sequence[MemberRow]) -> None:
+        self.states.append(("", "progress"))
 
 
 @pytest.fixture
@@ -166,7 +171,8 @@ def test_a_test_set_with_a_reserved_name_is_refused(make: Make, tmp_path: Path) 
         run_member(member.recipe, tmp_path / "base")
 
 
-def test_an_interrupted_sweep_is_resumed(make: Make, tmp_path: Path) -> None:
+def test_an_interrupted_sweep_is_resumed(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "PROGRESS_SECONDS", 0.1)
     many = "training.steps = 101\ntraining.log_every = 1\nvalidation.every = 101\n"
     sweep = make(f'[[members]]\nname = "base"\n{many}')
     folder = tmp_path / "runs"
@@ -178,8 +184,11 @@ def test_an_interrupted_sweep_is_resumed(make: Make, tmp_path: Path) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt).start()
-    rows = run_sweep(sweep, folder, Watching())
+    rows = run_sweep(sweep, folder, watching := Watching())
     assert [row.state for row in rows] == ["interrupted"]
+    assert ("", "progress") in watching.states
+    assert [run.name for run in begun_runs(rows, folder)] == ["base"]
+    assert begun_runs(rows, tmp_path) == []
     assert 0 < metrics.read_text().count('"update"') < 101
     assert [row.state for row in run_sweep(sweep, folder, Watching())] == ["done"]
     events = [json.loads(line) for line in metrics.read_text().split("\n")[:-1]]

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from reports import a_comparison
 from sweeps import row, sweep_of
 
 from multihead.apps.studies.sweep import MemberRow, to_html
@@ -74,3 +76,21 @@ def test_without_a_base_there_are_no_bars() -> None:
     assert "scale: ±" not in page
     assert page.count("31.0") == 2  # in the headlines and among all numbers
     assert "<td" not in to_html(sweep_of(), [])
+
+
+def test_validation_losses_lie_over_one_another_with_a_colour_for_each_setting() -> None:
+    rows = [
+        row("a,seed=1", None, training__seed=1),
+        row("a,seed=2", None, training__seed=2),
+        row("b,seed=1", None, model__norm="pre", training__seed=1),
+        row("waiting", None),
+    ]
+    events = [{"event": "validation", "step": step, "loss": 6.0 / step} for step in (1, 2, 3)]
+    runs = [replace(a_comparison().runs[0], name=each.member.name, events=events) for each in rows[:3]]
+    page = to_html(sweep_of(*rows), rows, runs)
+    assert page.count('class="chart"') == 1
+    lines = re.findall(r'<g class="(s\d[^"]*)"><title>([^<]*)</title><path', page)
+    assert lines == [("s0 thin", "a,seed=1"), ("s0 thin", "a,seed=2"), ("s1", "b,seed=1")]
+    assert re.findall(r'<li><i class="chip (s\d)"></i>([^<]*)</li>', page) == [("s0", "a"), ("s1", "b")]
+    assert '<h2 data-ko="검증 손실">Validation loss</h2>' in page
+    assert 'class="chart"' not in to_html(sweep_of(*rows), rows)

@@ -23,6 +23,7 @@ from multihead.apps.studies.sweep import (
     MemberRow,
     Sweep,
     agreement,
+    begun_runs,
     changes_over_seeds,
     draw,
     explanation,
@@ -114,14 +115,18 @@ def _list(console: Console) -> None:
 
 def _write(sweep: Sweep, rows: Sequence[MemberRow], folder: Path) -> None:
     write_text(folder / "table.csv", to_csv(rows))
-    write_text(folder / "table.html", to_html(sweep, rows))
+    _write_page(sweep, rows, folder)
     if changes_over_seeds(sweep, rows):
         write_text(folder / CHANGES, to_json(sweep, rows))
     draw(sweep, rows, folder / PLOT)
 
 
+def _write_page(sweep: Sweep, rows: Sequence[MemberRow], folder: Path) -> None:
+    write_text(folder / "table.html", to_html(sweep, rows, begun_runs(rows, folder)))
+
+
 class _Reporter:
-    """Prints a line and updates the table whenever a member starts or ends."""
+    """Prints a line and updates the table whenever a member starts or ends; renews the page meanwhile."""
 
     def __init__(self, sweep: Sweep, folder: Path, console: Console) -> None:
         self.sweep, self.folder, self.console = sweep, folder, console
@@ -132,6 +137,9 @@ class _Reporter:
         if row.state == "done":
             detail = f", {row.result['minutes']:.1f} minutes of training"
         self.console.print(f"{row.member.name}: {row.state}{detail}")
+
+    def on_progress(self, rows: Sequence[MemberRow]) -> None:
+        _write_page(self.sweep, rows, self.folder)
 
 
 def _show(sweep: Sweep, rows: Sequence[MemberRow], console: Console) -> None:

@@ -12,6 +12,7 @@ from multihead.inspect.report.words import say, translate_known
 Chart = tuple[str, str, tuple[str, ...], bool]
 """(title, kind of event that logs the metric, its names in the event, whether the axis starts at 0)"""
 
+LOSS: Chart = ("Validation loss", "validation", ("loss",), False)
 CHARTS: tuple[Chart, ...] = (
     ("Validation BLEU", "validation", ("bleu",), True),
     ("Validation loss (nats per token)", "validation", ("loss",), False),
@@ -24,25 +25,44 @@ CHARTS: tuple[Chart, ...] = (
 )
 
 
-def overlaid(runs: Sequence[RunFacts], charts: Sequence[Chart] = CHARTS[:3]) -> SafeHtml:
-    """Return one card per metric that any run logged, with one line per run."""
-    names = legend([run.name for run in runs])
+def overlaid(
+    runs: Sequence[RunFacts], charts: Sequence[Chart] = CHARTS[:3], settings: Sequence[str] = ()
+) -> SafeHtml:
+    """Return one card per metric that any run logged, with one line per run.
+
+    Args:
+        runs: the runs.
+        charts: the metrics.
+        settings: name of each run's setting; runs with the same setting are thin lines of one colour.
+            Default: each run has its own.
+    """
+    settings = settings or [run.name for run in runs]
+    names = legend([*dict.fromkeys(settings)])
     return join(
         [
-            card(say(title), names, _chart(title, runs, event, keys, zero))
+            card(say(title), names, _chart(title, runs, settings, event, keys, zero))
             for title, event, keys, zero in charts
             if any(points(run.events, CurveLine(event, keys, "", "")) for run in runs)
         ]
     )
 
 
-def _chart(title: str, runs: Sequence[RunFacts], event: str, keys: tuple[str, ...], zero: bool) -> SafeHtml:
-    series = []
-    for number, run in enumerate(runs):
+def _chart(
+    title: str,
+    runs: Sequence[RunFacts],
+    settings: Sequence[str],
+    event: str,
+    keys: tuple[str, ...],
+    zero: bool,
+) -> SafeHtml:
+    series, numbers = [], [*dict.fromkeys(settings)]
+    for run, setting in zip(runs, settings, strict=True):
         logged = points(run.events, CurveLine(event, keys, "", ""))
         notes = [say("update {}", f"{step:,}") for step, _ in logged] if event == "validation" else []
+        thin = settings.count(setting) > 1
+        markers = bool(notes) and len(logged) <= 40 and not thin
         series.append(
-            Series(run.name, logged, number, notes=notes, markers=bool(notes) and len(logged) <= 40)
+            Series(run.name, logged, numbers.index(setting), notes=notes, markers=markers, thin=thin)
         )
     return line_chart(say(title), series, x_label=say("updates"), from_zero=zero)
 

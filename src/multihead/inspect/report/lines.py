@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
@@ -14,7 +14,8 @@ LEFT, RIGHT, TOP, BOTTOM = 46, 14, 12, 52
 MAX_POINTS = 300
 """Maximum number of points per line; longer series are thinned out."""
 COLOURS = 8
-"""Number of line colours in the style sheet; further lines reuse them, dashed."""
+"""Number of line colours in the style sheet; further lines reuse them, dashed, then dotted."""
+DASHES = ("", " dashed", " dotted")
 
 Points = Sequence[tuple[float, float]]
 
@@ -30,6 +31,7 @@ class Series:
         hollow: indices of unreliable points, drawn as rings.
         notes: text of each point's tooltip, after its value.
         markers: draw a marker at each point.
+        thin: a thin line, one of several of its colour.
     """
 
     label: str
@@ -38,6 +40,7 @@ class Series:
     hollow: frozenset[int] = frozenset()
     notes: Sequence[str] = ()
     markers: bool = True
+    thin: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ def line_chart(
         x_ticks: (value, label, second line of the label); default: round numbers.
         from_zero: start the vertical axis at 0.
     """
-    lines = [Series(s.label, _thin(s.points), s.number, s.hollow, s.notes, s.markers) for s in series]
+    lines = [replace(one, points=_thin(one.points)) for one in series]
     xs = [x for line in lines for x, _ in line.points] + [x for x, _, _ in x_ticks]
     ys = [y for line in lines for _, y in line.points]
     if not ys:
@@ -138,11 +141,12 @@ def _line(series: Series, x: Scale, y: Scale) -> SafeHtml:
     path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in points)
     return tag(
         "g",
+        tag("title", series.label),
         tag("path", d=path) if len(points) > 1 else None,
         [_marker(series, i, point) for i, point in enumerate(points)]
         if series.markers or len(points) == 1
         else None,
-        class_=colour(series.number),
+        class_=colour(series.number) + (" thin" if series.thin else ""),
     )
 
 
@@ -162,7 +166,7 @@ def _marker(series: Series, i: int, point: tuple[float, float]) -> SafeHtml:
 
 def colour(number: int) -> str:
     """Return the CSS class of the n-th line colour, from 0."""
-    return f"s{number % COLOURS}" + (" dashed" if number >= COLOURS else "")
+    return f"s{number % COLOURS}{DASHES[number // COLOURS % len(DASHES)]}"
 
 
 def legend(labels: Sequence[str]) -> SafeHtml:

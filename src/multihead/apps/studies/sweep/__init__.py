@@ -11,7 +11,13 @@ from multihead.apps.studies.sweep.over_seeds import (
 from multihead.apps.studies.sweep.page import to_html
 from multihead.apps.studies.sweep.plan import Member, Plot, Sweep, read_sweep
 from multihead.apps.studies.sweep.plot import draw
-from multihead.apps.studies.sweep.running import MemberRow, SweepObserver, members_named, run_sweep
+from multihead.apps.studies.sweep.running import (
+    MemberRow,
+    SweepObserver,
+    begun_runs,
+    members_named,
+    run_sweep,
+)
 from multihead.apps.studies.sweep.table import agreement, to_csv
 
 __all__ = [
@@ -22,6 +28,7 @@ __all__ = [
     "Sweep",
     "SweepObserver",
     "agreement",
+    "begun_runs",
     "changes_over_seeds",
     "draw",
     "explanation",

@@ -70,6 +70,12 @@ def changes_over_seeds(sweep: Sweep, rows: Sequence[MemberRow]) -> list[Change]:
     return [*changes.values()] if len(planned) > len(changes) else []
 
 
+def change_names(sweep: Sweep) -> dict[str, str]:
+    """Return each member's change by name; members that differ in their seed alone share one."""
+    names: dict[tuple[str, str], str] = {}
+    return {each.name: names.setdefault(_key(each), _name(each) or "all") for each in sweep.members}
+
+
 def _key(member: Member) -> tuple[str, str]:
     settings = sorted((key, repr(value)) for key, value in member.changed.items() if key != SEED)
     # Members that a grid names differ in the rest of their name; those named by hand in their settings.

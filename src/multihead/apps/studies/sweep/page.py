@@ -5,10 +5,18 @@ from pathlib import Path
 
 from multihead.apps.studies.sweep.bars import Bars
 from multihead.apps.studies.sweep.headlines import base_of, by_length, changes, scores
-from multihead.apps.studies.sweep.over_seeds import COLUMNS, changes_over_seeds, explanation, statistics
+from multihead.apps.studies.sweep.over_seeds import (
+    COLUMNS,
+    change_names,
+    changes_over_seeds,
+    explanation,
+    statistics,
+)
 from multihead.apps.studies.sweep.plan import Sweep
 from multihead.apps.studies.sweep.running import MemberRow
 from multihead.apps.studies.sweep.table import agreement, cells
+from multihead.inspect.report.content import RunFacts
+from multihead.inspect.report.curves import LOSS, overlaid
 from multihead.inspect.report.markup import Child, SafeHtml, join, tag
 from multihead.inspect.report.parts import card, fold, report, scrolling
 from multihead.inspect.report.words import say, translate_known
@@ -19,8 +27,15 @@ Column = tuple[SafeHtml, list[SafeHtml]]
 """Heading, and a cell for each member."""
 
 
-def to_html(sweep: Sweep, rows: Sequence[MemberRow]) -> str:
-    """Return the page: changed settings and main scores, then all numbers."""
+def to_html(sweep: Sweep, rows: Sequence[MemberRow], runs: Sequence[RunFacts] = ()) -> str:
+    """Return the page: changed settings and main scores, all numbers, and the validation losses in one chart.
+
+    Args:
+        sweep: the sweep.
+        rows: its members.
+        runs: the runs of the members that have begun, by the members' names.
+    """
+    names = change_names(sweep)
     main = scores(rows)[0] if scores(rows) and base_of(sweep, rows) else None
     bars = Bars(main, sweep, rows) if main else None
     sentences = [tag("p", sentence, class_="lead") for sentence in agreement(sweep, rows)]
@@ -37,8 +52,12 @@ def to_html(sweep: Sweep, rows: Sequence[MemberRow]) -> str:
             _over_seeds(sweep, rows),
             everything,
         ),
+        overlaid(runs, [LOSS], [names[run.name] for run in runs]),
     ]
-    foot = tag("p", say("Written by multihead whenever a training of the sweep starts or ends."))
+    foot = tag(
+        "p",
+        say("Written by multihead whenever a training of the sweep starts or ends, and every minute."),
+    )
     return report(sweep.name, say("sweep"), content, foot, styles=[STYLE]).html
 
 

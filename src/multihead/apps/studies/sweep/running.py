@@ -6,6 +6,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -14,13 +15,15 @@ from typing import Any, Literal, Protocol
 from multihead import recipe as recipes
 from multihead.apps.studies.sweep import member as member_process
 from multihead.apps.studies.sweep.plan import Member, Sweep
-from multihead.run import files
+from multihead.errors import UserError
+from multihead.inspect.report.content import RunFacts, facts
+from multihead.run import Run, files
 from multihead.system import plugins
 from multihead.system.cores import usable_cores
 from multihead.system.part import part_of
 from multihead.training.interrupt import interruptible
 
-POLL_SECONDS = 0.1
+POLL_SECONDS, PROGRESS_SECONDS = 0.1, 60.0
 
 State = Literal["waiting", "running", "done", "failed", "interrupted"]
 
@@ -47,6 +50,10 @@ class SweepObserver(Protocol):
 
     def on_change(self, row: MemberRow, rows: Sequence[MemberRow]) -> None:
         """Called when a member starts or ends, with its row and all rows."""
+        ...
+
+    def on_progress(self, rows: Sequence[MemberRow]) -> None:
+        """Called every ``PROGRESS_SECONDS`` while members run, with all rows."""
         ...
 
 
@@ -78,9 +85,12 @@ def run_sweep(
     running: dict[str, subprocess.Popen[bytes]] = {}
     files.make_folder(folder)
     with interruptible() as interrupt:
-        stopping = False
+        stopping, due = False, time.monotonic() + PROGRESS_SECONDS
         try:
             while waiting or running:
+                if time.monotonic() >= due:
+                    due += PROGRESS_SECONDS
+                    observer.on_progress([*rows.values()])
                 if interrupt.requested and not stopping:
                     stopping = True
                     waiting.clear()
@@ -101,6 +111,15 @@ def run_sweep(
                 process.kill()
     # Other parts may have ended meanwhile.
     return [row if row.member in members else _before(row.member, folder) for row in rows.values()]
+
+
+def begun_runs(rows: Sequence[MemberRow], folder: Path) -> list[RunFacts]:
+    """Return the runs of the members that have begun."""
+    runs = []
+    for name in (row.member.name for row in rows):
+        with suppress(UserError):  # no training has begun in this folder
+            runs.append(facts(Run.open(folder / name), name))
+    return runs
 
 
 def members_named(sweep: Sweep, pattern: str) -> list[Member]:
