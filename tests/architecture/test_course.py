@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
+from multihead.apps.course import check
 from multihead.apps.course.check import fault_of
 from multihead.apps.course.exercises import EXERCISES
+from multihead.apps.course.korean import NAMES, TEXTS
 from multihead.errors import UserError
 
 COURSE = Path(__file__).parents[2] / "docs" / "course"
@@ -24,9 +26,9 @@ def cells(language: str, chapter: str, *, run: bool = True) -> list[str]:
     return [code for plain, code in FENCE.findall(text) if bool(plain) != run]
 
 
-def exercises(chapter: str) -> list[tuple[str, str]]:
+def exercises(chapter: str, language: str = "en") -> list[tuple[str, str]]:
     """Return the exercises of a chapter: name of the check, name of the function."""
-    found = re.findall(r'^check\("([^"]+)", (\w+)\)$', "\n".join(cells("en", chapter)), re.MULTILINE)
+    found = re.findall(r'^check\("([^"]+)", (\w+)\)$', "\n".join(cells(language, chapter)), re.MULTILINE)
     return [(name, function) for name, function in found]
 
 
@@ -165,6 +167,34 @@ def test_every_exercise_belongs_to_a_chapter() -> None:
     assert sorted(asked) == sorted(EXERCISES)
 
 
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_check_of_a_korean_chapter_prints_korean(chapter: str, capsys: pytest.CaptureFixture[str]) -> None:
+    korean = [name for name, _ in exercises(chapter, "ko")]
+    assert korean == [NAMES[name] for name, _ in exercises(chapter)]
+    for name in korean:
+        check(name, lambda *given: None)
+        assert capsys.readouterr().out.startswith(f"{name}: 아직이다. ")
+
+
+def test_every_text_of_a_check_has_its_korean_and_none_is_in_korean_only() -> None:
+    said: set[str] = set()
+    bare: list[ast.expr] = []
+    for path in (COURSE.parents[1] / "src" / "multihead" / "apps" / "course").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "say":
+                said.add(ast.literal_eval(node.args[0]))
+            if isinstance(node, ast.Return) and path.parent.name == "exercises":
+                value = node.value
+                branches = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+                bare += [one for one in branches if isinstance(one, ast.JoinedStr)]
+                bare += [one for one in branches if isinstance(one, ast.Constant) and one.value is not None]
+    assert said == set(TEXTS)
+    assert [ast.unparse(one) for one in bare] == []
+    for english, korean in TEXTS.items():
+        assert HANGUL.search(korean)
+        assert english.count("{}") == len(re.findall(r"\{\d?\}", korean))
+
+
 def test_an_unknown_exercise_lists_the_known_ones() -> None:
     with pytest.raises(UserError, match="no such exercise") as caught:
         fault_of("attenton", print)
@@ -173,7 +203,8 @@ def test_an_unknown_exercise_lists_the_known_ones() -> None:
 
 def test_an_error_in_an_answer_is_a_finding() -> None:
     assert fault_of("attention", lambda q, k, v: q @ v) is not None
-    assert "nothing is returned yet" in str(fault_of("attention", lambda q, k, v: ...))
+    assert fault_of("attention", lambda q, k, v: None) == "nothing is returned"
+    assert fault_of("alignment", lambda weights: ...) == "the three dots are still there"
 
 
 def test_the_korean_readme_gives_the_commands_of_the_english_one() -> None:

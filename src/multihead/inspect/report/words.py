@@ -1,6 +1,7 @@
 """Texts of a report in English and Korean; the page shows English and can switch."""
 
 import re
+from collections.abc import Mapping
 
 from multihead.inspect.korean import REPORT
 
@@ -20,14 +21,14 @@ class Said(str):
         return _message(f"{self}{other}", self.korean + (other.korean if isinstance(other, Said) else other))
 
 
-def say(key: str, *values: object) -> Said:
-    """Return a text with its values filled in, and its Korean, which may reorder them.
+def say(key: str, *values: object, table: Mapping[str, str] = REPORT) -> Said:
+    """Return a text with its values filled in, and its Korean from a table, which may reorder them.
 
     Raises:
         KeyError: the table has no such text.
     """
     korean = [value.korean if isinstance(value, Said) else str(value) for value in values]
-    return _message(_fill(key, [str(value) for value in values]), _fill(REPORT[key], korean))
+    return _message(_fill(key, [str(value) for value in values]), _fill(table[key], korean))
 
 
 def translate_known(text: str) -> str:

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from multihead.apps.course.exercises.compare import Check, Function, compare
+from multihead.apps.course.korean import say
 from multihead.nn import masks
 from multihead.nn.attention import attention
 from multihead.nn.multi_head import MultiHeadAttention
@@ -28,7 +29,7 @@ def _context(function: Function) -> str | None:
 
 def _alignment(function: Function) -> str | None:
     weights = torch.tensor([[0.1, 0.7, 0.2], [0.5, 0.3, 0.2], [0.2, 0.2, 0.6], [0.3, 0.4, 0.3]])
-    return None if list(function(weights)) == [1, 0, 2, 1] else "a row's source position differs"
+    return None if list(function(weights)) == [1, 0, 2, 1] else say("a row's source position differs")
 
 
 def _attention(function: Function) -> str | None:
@@ -46,13 +47,13 @@ def _cosine_attention(function: Function) -> str | None:
     expected = (10 * unit_q @ unit_k.mT).softmax(-1) @ v
     if (fault := compare(function(q, k, v), expected, "q (3, 5, 7)")) is not None:
         return fault
-    return compare(function(3 * q, k, v), expected, "queries three times as long")
+    return compare(function(3 * q, k, v), expected, say("queries three times as long"))
 
 
 def _split_heads(function: Function) -> str | None:
     x = torch.randn(2, 5, 12)
     expected = torch.stack(torch.split(x, 4, dim=-1), dim=1)
-    return compare(function(x, 3), expected, "x (2, 5, 12), 3 heads")
+    return compare(function(x, 3), expected, say("x {}, {} heads", (2, 5, 12), 3))
 
 
 def _multi_head(function: Function) -> str | None:
@@ -60,14 +61,16 @@ def _multi_head(function: Function) -> str | None:
     layer = MultiHeadAttention(12, 3).eval()
     x = torch.randn(2, 5, 12)
     with torch.no_grad():
-        return compare(function(x, layer), layer(x, x), "x (2, 5, 12), 3 heads")
+        return compare(function(x, layer), layer(x, x), say("x {}, {} heads", (2, 5, 12), 3))
 
 
 def _shared_keys(function: Function) -> str | None:
     torch.manual_seed(1)
     layer = MultiHeadAttention(12, 4, num_kv_heads=2).eval()
     k = torch.randn(2, 2, 5, 3)
-    return compare(function(k, 4), k.repeat_interleave(2, dim=1), f"2 key heads for {layer.num_heads} heads")
+    return compare(
+        function(k, 4), k.repeat_interleave(2, dim=1), say("2 key heads for {} heads", layer.num_heads)
+    )
 
 
 EXERCISES: Mapping[str, Check] = {

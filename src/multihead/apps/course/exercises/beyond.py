@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from multihead.apps.course.exercises.compare import TOLERANCE, Check, Function, compare
+from multihead.apps.course.korean import say
 from multihead.nn.parts.patches import patches_of
 
 
@@ -14,7 +15,7 @@ def _next_token_loss(function: Function) -> str | None:
     logits, ids = torch.randn(2, 5, 7), torch.tensor([[3, 6, 1, 2, 2], [5, 4, 0, 0, 0]])
     targets = torch.tensor([[6, 1, 2, 2], [4, 0, 0, 0]])
     expected = nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), targets.flatten(), ignore_index=0)
-    return compare(function(logits, ids), expected, "logits (2, 5, 7), ids with padding 0")
+    return compare(function(logits, ids), expected, say("logits {}, ids with padding 0", (2, 5, 7)))
 
 
 def _masking(function: Function) -> str | None:
@@ -32,24 +33,27 @@ def _filling(function: Function) -> str | None:
 
     gap, candidates = ["?", "2", "is", "two"], ["7", "1", "4"]
     answer = function(log_probability, gap, 0, candidates)
-    if answer in (None, ...):
-        return "nothing is returned yet"
+    if answer is None:
+        return say("nothing is returned")
     if gap[0] != "?":
-        return "it changes the text that it is given; build a new one for every candidate"
-    return None if answer == "1" else f"it fills {answer!r}, not the candidate of the most probable text, '1'"
+        return say("it changes the text that it is given; build a new one for every candidate")
+    fault = say("it fills {}, not the candidate of the most probable text, {}", repr(answer), "'1'")
+    return None if answer == "1" else fault
 
 
 def _patches(function: Function) -> str | None:
     torch.manual_seed(1)
     image = torch.rand(3, 4, 6)
-    return compare(function(image, 2), patches_of(image[None], 2)[0], "an image (3, 4, 6), patches of 2 x 2")
+    return compare(
+        function(image, 2), patches_of(image[None], 2)[0], say("an image {}, patches of 2 x 2", (3, 4, 6))
+    )
 
 
 def _nearest_code(function: Function) -> str | None:
     torch.manual_seed(1)
     codes, patches = torch.randn(5, 3), torch.randn(11, 3)
     expected = torch.stack([((patch - codes) ** 2).sum(-1).argmin() for patch in patches])
-    return compare(function(patches, codes), expected, "11 patches, 5 codes")
+    return compare(function(patches, codes), expected, say("11 patches, 5 codes"))
 
 
 def _matching(function: Function) -> str | None:
@@ -59,17 +63,24 @@ def _matching(function: Function) -> str | None:
     ]
     for rows, expected in costs:
         answer = function(torch.tensor(rows))
-        if answer is None or answer is ...:
-            return "nothing is returned yet"
+        if answer is None:
+            return say("nothing is returned")
         if isinstance(answer, Tensor):
             answer = answer.tolist()
         if sorted(answer) != list(range(len(rows))):
-            return f"{list(answer)} does not give every row a column of its own"
+            return say("{} does not give every row a column of its own", list(answer))
         total, least = (
             sum(row[column] for row, column in zip(rows, c, strict=True)) for c in (answer, expected)
         )
         if total > least + TOLERANCE:
-            return f"costs {rows}: {list(answer)} costs {total:g}, and {expected} only {least:g}"
+            return say(
+                "costs {}: {} costs {}, and {} only {}",
+                rows,
+                list(answer),
+                f"{total:g}",
+                expected,
+                f"{least:g}",
+            )
     return None
 
 

@@ -6,21 +6,23 @@ import torch
 from torch import Tensor, nn
 
 from multihead.apps.course.exercises.compare import TOLERANCE, Check, Function, compare
+from multihead.apps.course.korean import say
 
 
 def _pair_counts(function: Function) -> str | None:
     words = {"l o w": 5, "l o w e r": 2, "n e w": 6}
     expected = {("l", "o"): 7, ("o", "w"): 7, ("w", "e"): 2, ("e", "r"): 2, ("n", "e"): 6, ("e", "w"): 6}
     answer = dict(function(words))
-    return None if answer == expected else f"for {words} it finds {answer}, not {expected}"
+    return None if answer == expected else say("for {} it finds {}, not {}", words, answer, expected)
 
 
 def _merge(function: Function) -> str | None:
-    answer, expected = function("n e w e s t e s t", ("e", "s")), "n e w es t es t"
-    if answer != expected:
-        return f"'n e w e s t e s t' with ('e', 's') becomes {answer!r}, not {expected!r}"
-    answer = function("be e s e e s", ("e", "e"))
-    fault = f"'be e s e e s' with ('e', 'e') becomes {answer!r}: only whole pieces"
+    word, pair, expected = "n e w e s t e s t", ("e", "s"), "n e w es t es t"
+    if (answer := function(word, pair)) != expected:
+        return say("{} with {} becomes {}, not {}", repr(word), pair, repr(answer), repr(expected))
+    word, pair = "be e s e e s", ("e", "e")
+    answer = function(word, pair)
+    fault = say("{} with {} becomes {}: only whole pieces", repr(word), pair, repr(answer))
     return None if answer == "be e s ee s" else fault
 
 
@@ -45,9 +47,9 @@ def _lstm_step(function: Function) -> str | None:
     cell = f.sigmoid() * c + i.sigmoid() * g.tanh()
     answer = function(gates, c)
     if not isinstance(answer, tuple) or len(answer) != 2:
-        return "return two tensors: the new h and the new c"
-    fault = compare(answer[1], cell, "the new c")
-    return fault or compare(answer[0], o.sigmoid() * cell.tanh(), "the new h")
+        return say("return two tensors: the new h and the new c")
+    fault = compare(answer[1], cell, say("the new c"))
+    return fault or compare(answer[0], o.sigmoid() * cell.tanh(), say("the new h"))
 
 
 def _clip(function: Function) -> str | None:
@@ -73,16 +75,17 @@ def _greedy(function: Function) -> str | None:
         scores[0 if state == 5 else state] = 1.0
         return scores, state + 1
 
-    answer = [list(function(counting, 2, 1, 0, limit)) for limit in (7, 2)]
-    if answer[0] != [2, 3, 4]:
-        return f"it writes {answer[0]}, not [2, 3, 4]"
-    return None if answer[1] == [2, 3] else f"with limit 2 it writes {answer[1]}, not [2, 3]"
+    for limit, expected in ((7, [2, 3, 4]), (2, [2, 3])):
+        answer = list(function(counting, 2, 1, 0, limit))
+        if answer != expected:
+            return say("with limit {} it writes {}, not {}", limit, answer, expected)
+    return None
 
 
 def _perplexity(function: Function) -> str | None:
     answer = function(torch.tensor([0.5, 0.25, 0.125]).log())
     right = isinstance(answer, float | Tensor) and abs(float(answer) - 4) < TOLERANCE
-    return None if right else f"probabilities 1/2, 1/4, 1/8: {answer}, not 4"
+    return None if right else say("{}: {}, not {}", say("probabilities 1/2, 1/4, 1/8"), answer, 4)
 
 
 def _mean_loss(function: Function) -> str | None:

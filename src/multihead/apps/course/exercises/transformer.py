@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from multihead.apps.course.exercises.compare import TOLERANCE, Check, Function, compare
+from multihead.apps.course.korean import say
 from multihead.nn.feed_forward import FeedForward
 from multihead.nn.layers import EncoderLayer
 from multihead.nn.multi_head import MultiHeadAttention
@@ -14,7 +15,7 @@ from multihead.nn.residual import PostNorm
 
 
 def _positions(function: Function) -> str | None:
-    return compare(function(11, 8), sinusoids(11, 8), "11 positions, 8 dimensions")
+    return compare(function(11, 8), sinusoids(11, 8), say("{} positions, {} dimensions", 11, 8))
 
 
 def _shift(function: Function) -> str | None:
@@ -29,12 +30,7 @@ def _shift(function: Function) -> str | None:
 def _relative(function: Function) -> str | None:
     places = torch.arange(5)
     expected = (places - places[:, None]).clamp(-2, 2) + 2
-    answer = function(5, 2)
-    if isinstance(answer, Tensor) and answer.shape == expected.shape:
-        return (
-            None if bool((answer == expected).all()) else "the buckets of 5 positions, clipped at 2, differ"
-        )
-    return compare(answer, expected, "5 positions, clipped at 2")
+    return compare(function(5, 2), expected, say("5 positions, clipped at 2"))
 
 
 def _encoder_layer(function: Function) -> str | None:
@@ -55,14 +51,14 @@ def _check_shift(function: Function) -> str | None:
     expected = torch.tensor([[2, 5, 6, 7], [2, 8, 3, 0]])
     answer = function(target, 2)
     same = isinstance(answer, Tensor) and answer.shape == expected.shape and bool((answer == expected).all())
-    return None if same else "the decoder's input is not the target moved right behind the begin symbol"
+    return None if same else say("the decoder's input is not the target moved right behind the begin symbol")
 
 
 def _parameters(function: Function) -> str | None:
     layer = _layer()
     expected = sum(parameter.numel() for parameter in layer.parameters())
     answer = function(12, 31)
-    return None if answer == expected else f"d_model 12, d_ff 31: {answer}, not {expected}"
+    return None if answer == expected else say("{}: {}, not {}", "d_model 12, d_ff 31", answer, expected)
 
 
 def _beam_step(function: Function) -> str | None:
@@ -70,7 +66,7 @@ def _beam_step(function: Function) -> str | None:
     scores = torch.tensor([[-3.0, -0.5, -2.0, -4.0], [-0.2, -6.0, -7.0, -8.0], [-0.1, -0.1, -0.1, -0.1]])
     answer = [tuple(pair) for pair in function(totals, scores)]
     expected = [(0, 1), (1, 0), (0, 2)]
-    return None if answer == expected else f"it keeps {answer}, not {expected}"
+    return None if answer == expected else say("it keeps {}, not {}", answer, expected)
 
 
 def _length_penalty(function: Function) -> str | None:
@@ -78,8 +74,8 @@ def _length_penalty(function: Function) -> str | None:
         answer = function(log_probability, length, alpha)
         expected = log_probability / ((5 + length) / 6) ** alpha
         if not isinstance(answer, float | int) or abs(answer - expected) > TOLERANCE:
-            arguments = f"log-probability {log_probability}, {length} tokens, alpha {alpha}"
-            return f"{arguments}: {answer}, not {expected:.3f}"
+            arguments = say("log-probability {}, {} tokens, alpha {}", log_probability, length, alpha)
+            return say("{}: {}, not {}", arguments, answer, f"{expected:.3f}")
     return None
 
 
@@ -109,7 +105,7 @@ def _learning_rate(function: Function) -> str | None:
     ):
         answer = function(step, 512, 4000)
         if not isinstance(answer, float) or abs(answer / expected - 1) > 1e-3:
-            return f"step {step}, d_model 512, warmup 4000: {answer}, not {expected:.3e}"
+            return say("{}: {}, not {}", f"step {step}, d_model 512, warmup 4000", answer, f"{expected:.3e}")
     return None
 
 
@@ -119,8 +115,10 @@ def _ngrams(function: Function) -> str | None:
         ["the", "cat", "sat", "on", "the", "mat", "today"],
     )
     for n, expected in ((1, (6, 8)), (2, (5, 7)), (4, (3, 5))):
-        if tuple(function(output, reference, n)) != expected:
-            return f"{' '.join(output)!r} and {' '.join(reference)!r}, n = {n}: not {expected}"
+        answer = tuple(function(output, reference, n))
+        if answer != expected:
+            arguments = f"{' '.join(output)!r}, {' '.join(reference)!r}, n = {n}"
+            return say("{}: {}, not {}", arguments, answer, expected)
     return None
 
 
