@@ -292,8 +292,8 @@ def _headlines() -> dict[str, Row]:
             "Technical prose in half an hour, BLEU / chrF",
             half_hours[0],
             f"Hugging Face Marian of 256/512, tuned in two tries {half_hours[1]}",
-            "Debian's descriptions en-fr, validation set, zero settings, one thread of a busy core, one training "
-            "each",
+            "Debian's descriptions en-fr, validation set, zero settings, one thread of a busy core, one "
+            "training each",
             "quality.md#corpora-that-nobody-tuned-for",
         ),
         "minutes": (

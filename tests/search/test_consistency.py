@@ -154,8 +154,8 @@ def test_lower_precision_is_no_difference() -> None:
 def test_the_packages_translators_are_consistent(kind: str, given: Mapping[str, object]) -> None:
     torch.manual_seed(5)
     of = model_kinds.load(kind)
-    sizes = {"source_vocab": 37, "target_vocab": 37, "d_model": 24, "num_layers": 2, "num_heads": 3}
-    sizes |= {"d_embedding": 13, "d_hidden": 24, **given}
+    sizes = {"source_vocab": 37, "target_vocab": 37, "d_model": 24, "num_layers": 2, "num_heads": 3, **given}
+    sizes |= {"d_embedding": 13, "d_hidden": 24}
     settings = of.Settings(
         **{name: value for name, value in sizes.items() if name in of.Settings.model_fields}
     )

@@ -144,7 +144,7 @@ def test_a_start_without_compiling_does_not_load_the_compiler() -> None:
 @needs_compiler
 @pytest.mark.filterwarnings("ignore")
 def test_a_changed_layer_that_cannot_be_compiled_is_refused(tmp_path: Path) -> None:
-    made = small_transformer(num_layers=2)
+    made = small_transformer()
     for part in [part for part in made.modules() if isinstance(part, FeedForward)]:
         part.register_forward_hook(lambda module, given, out: out / (1 + out.abs().max().item()))
     with pytest.raises(UserError, match=r"training\.compile: the model cannot be compiled"):
