@@ -3,8 +3,7 @@
     taskset -c 0 env OMP_NUM_THREADS=1 python benchmarks/coreference.py
 
 trains the recipe coreference with three seeds, one after another, on one thread; finished runs are kept. The
-best head is chosen on the validation part and measured on the test part. Writes results/coreference.json and
-the figures docs/images/coreference.{en,ko}.svg.
+best head is chosen on the validation part and measured on the test part. Writes results/coreference.json.
 """
 
 import json
@@ -15,13 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from multihead.data import coreference
 from multihead.data.batches import collate
 from multihead.data.coreference import CoreferenceExample
-from multihead.inspect import figures
 from multihead.inspect.maps import record, sentence
 from multihead.run.environment import environment
 from multihead.tasks.translation.lines import Translator
@@ -38,10 +35,6 @@ QUERIES = ("it", "adjective", "pronoun")
 """Words of the source, whose encoder self-attention counts, and the French pronoun."""
 BATCH = 115
 Weights = NDArray[np.float32]
-LABELS = {
-    "en": ("attention of “{}”", "layer {}, head {}"),
-    "ko": ("“{}”의 어텐션", "{}층 헤드 {}"),
-}
 
 
 def main() -> None:
@@ -67,8 +60,6 @@ def main() -> None:
         seeds[str(seed)] = measure(translator, parts)
         text = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
         (ROOT / "results" / "coreference.json").write_text(text, encoding="utf-8")
-        if seed == SEEDS[0]:
-            draw(translator, seeds[str(seed)])
 
 
 def multihead(arguments: str) -> None:
@@ -184,34 +175,6 @@ def prefers(
     """Return whether each head attends more to the first noun than to the second, (layers, heads)."""
     right, wrong = (word_attention(weights_LHQK, words, query, noun) for noun in nouns)
     return np.asarray(right > wrong)
-
-
-def draw(translator: Translator, figures_of_run: dict[str, Any]) -> None:
-    """Draw the attention of the better query's best head in the two famous sentences."""
-    query = max(QUERIES[:2], key=lambda name: figures_of_run[f"attention of {name}"]["valid"])
-    layer, head = (figures_of_run[f"attention of {query}"][key] for key in ("layer", "head"))
-    nouns = [
-        next(noun for noun in group if noun.english == name)
-        for group, name in ((coreference.ANIMALS, "animal"), (coreference.PLACES, "street"))
-    ]
-    examples = [coreference.sentence(*nouns, adjective) for adjective in ("tired", "wide")]
-    for language, (title, place) in LABELS.items():
-        with figures.style(text_as_text=True):
-            figure = Figure(figsize=(6.4, 3.6), layout="constrained")
-            for axes, example, (weights, words) in zip(
-                figure.subplots(2, 1), examples, attention(translator, examples), strict=True
-            ):
-                asking = example.adjective if query == "adjective" else "it"
-                shown = [*dict.fromkeys(word for word in words if word.lower() != "the")]
-                values = [
-                    float(word_attention(weights, words, asking, w)[layer - 1, head - 1]) for w in shown
-                ]
-                colours = ["#d55e00" if w == example.referent.english else "#9aa5b1" for w in shown]
-                axes.bar(range(len(shown)), values, color=colours)
-                axes.set_xticks(range(len(shown)), shown)
-                axes.set_ylim(0, 1)
-                axes.set_title(f"{title.format(asking)} ({place.format(layer, head)})", fontsize=9)
-            figures.save(figure, ROOT / "docs" / "images" / f"coreference.{language}.svg")
 
 
 if __name__ == "__main__":
