@@ -39,8 +39,8 @@ def test_short_lines_of_words_may_be_spelt_or_split() -> None:
 def test_near_sides_may_be_spelt() -> None:
     chance = random.Random(3)
     corpus = profile([misspelt(chance) for _ in range(211)])
-    assert suggest(corpus).settings["tokenizer.kind"] == "bpe"
-    assert alternative(corpus) == RequestedSettings(kind="chars", target_kind="chars")
+    assert suggest(corpus).settings["tokenizer.kind"] == "chars"
+    assert alternative(corpus) == RequestedSettings(kind="bpe", target_kind="bpe")
 
 
 @pytest.mark.parametrize(("speed", "tries"), [(3_000.0, True), (30.0, False)])

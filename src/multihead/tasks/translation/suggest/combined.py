@@ -87,8 +87,8 @@ def alternative(corpus: CorpusProfile, asked: RequestedSettings | None = None) -
     asked = asked or RequestedSettings()
     one, other = (kind.value for kind in _kinds(corpus, asked))
     if not (asked.kind or asked.target_kind or asked.joint):
-        if pieces.is_near(corpus) and one == other == "bpe":
-            return replace(asked, kind="chars", target_kind="chars")
+        if pieces.is_near(corpus):
+            return replace(asked, kind="bpe", target_kind="bpe")
         others = (pieces.other_kind(corpus.source) or one, pieces.other_kind(corpus.target) or other)
         if others != (one, other):
             return replace(asked, kind=others[0], target_kind=others[1])

@@ -30,8 +30,8 @@ SPELT_ALIKE, ALIKE_LONG = 0.3, 128
 """Overlap of the letters' frequencies from which on a source belongs to a spelt target letter by letter, and
 characters of 99 % of the sources, at most."""
 NEAR, NEAR_LONG = 0.8, 300
-"""Mean similarity of sources and targets, as of misspelt and right text, from which on characters may serve
-them better than subwords; characters of 99 % of their lines, at most."""
+"""Mean similarity of sources and targets, as of misspelt and right text, from which on characters serve them
+better than subwords (results/made-tasks.json); characters of 99 % of their lines, at most."""
 ONE_TO_ONE = 0.1
 """Symbols of one side and characters of the other belong together one by one if their numbers differ by so
 much at most."""
@@ -88,6 +88,9 @@ def decide_kinds(corpus: CorpusProfile) -> tuple[Decision[Kind], Decision[Kind]]
         target = Decision("chars", "a script without spaces, with a symbol of the other side a character")
     if target.value == "chars" and source.value == "bpe" and _is_spelt_alike(corpus):
         source = Decision("chars", "the other side is spelt in the same letters")
+    if is_near(corpus):
+        near = f"the sides hardly differ: {corpus.similarity:.0%} alike, so most letters are copied"
+        source = target = Decision("chars", near)
     return source, target
 
 
@@ -99,8 +102,10 @@ def _is_spelt_alike(corpus: CorpusProfile) -> bool:
 
 
 def is_near(corpus: CorpusProfile) -> bool:
-    """Return True if sources and targets hardly differ."""
-    return corpus.similarity >= NEAR and max(corpus.source.long_line, corpus.target.long_line) <= NEAR_LONG
+    """Return True for running text on both sides that hardly differs."""
+    sides = corpus.source, corpus.target
+    text = all(decide_kind(side).value == "bpe" for side in sides)
+    return text and corpus.similarity >= NEAR and max(side.long_line for side in sides) <= NEAR_LONG
 
 
 def _has_a_symbol_for_each_character(symbols: SideProfile, text: SideProfile) -> bool:
