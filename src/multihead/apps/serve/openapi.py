@@ -49,27 +49,17 @@ def description(service: Service, limits: RequestLimits, *, keys: bool) -> Json:
         "/sentences": _post(
             "Translate a text; the answer lists its sentences", _translate(text), {"type": "object"}
         ),
-        "/attention": _post("Attention between two sentences", _attention(text), {"type": "object"}),
-        "/choices": _post("Translations that begin alike", _choices(text), {"type": "array"}),
+        "/attention": _post("Attention between two sentences", _attention(), {"type": "object"}),
+        "/choices": _post("Translations that begin alike", _choices(), {"type": "array"}),
         "/v2/translate": _post("Translate as DeepL does", _deepl(texts), _DEEPL),
         "/v2/document": {"post": _deepl_document()},
         "/v2/document/{id}": {
             **_get("Whether a document is translated", _STATUS, 400, 404, parameters=["id"], query=KEY_QUERY),
-            **_post(
-                "Whether a document is translated",
-                handle,
-                _STATUS,
-                parameters=["id"],
-            ),
+            **_post("Whether a document is translated", handle, _STATUS, parameters=["id"]),
         },
         "/v2/document/{id}/result": {
             **_get("A translated document", None, 400, 404, parameters=["id"], query=KEY_QUERY),
-            **_post(
-                "A translated document",
-                handle,
-                None,
-                parameters=["id"],
-            ),
+            **_post("A translated document", handle, None, parameters=["id"]),
         },
         "/v2/languages": _get("Languages as DeepL lists them", {"type": "array"}, 400, query=TYPE_QUERY),
         "/v2/usage": _get("Characters translated for this key", _USAGE, 400),
@@ -106,109 +96,71 @@ def description(service: Service, limits: RequestLimits, *, keys: bool) -> Json:
     return document
 
 
-_ERROR: Json = {
-    "type": "object",
-    "properties": {"error": STRING, "message": STRING},
-    "required": ["error", "message"],
-}
-_REVIEW: Json = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {"place": STRING, "reason": STRING},
-        "required": ["place", "reason"],
-    },
-}
+def _object(properties: Json, required: list[str]) -> Json:
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def _array(items: Json) -> Json:
+    return {"type": "array", "items": items}
+
+
+_ERROR = _object({"error": STRING, "message": STRING}, ["error", "message"])
+_REVIEW = _array(_object({"place": STRING, "reason": STRING}, ["place", "reason"]))
 _REMARKS: Json = {
-    "cautions": {"type": "array", "items": STRING},
+    "cautions": _array(STRING),
     "review": _REVIEW,
     "reviewCount": {"type": "integer", "description": "All places; the list has the first 500."},
 }
-_STATUS: Json = {
-    "type": "object",
-    "properties": {
+_STATUS = _object(
+    {
         "document_id": STRING,
         "status": {"enum": ["translating", "done", "error"]},
         "billed_characters": {"type": "integer"},
         "error_message": STRING,
         **_REMARKS,
     },
-    "required": ["document_id", "status"],
-}
-_HANDLE: Json = {
-    "type": "object",
-    "properties": {"document_id": STRING, "document_key": STRING},
-    "required": ["document_id", "document_key"],
-}
-_TEXT_OR_TEXTS: Json = {"oneOf": [STRING, {"type": "array", "items": STRING}]}
+    ["document_id", "status"],
+)
+_HANDLE = _object({"document_id": STRING, "document_key": STRING}, ["document_id", "document_key"])
 _TRANSLATED: Json = {
-    "type": "object",
-    "properties": {
-        "translatedText": _TEXT_OR_TEXTS,
-        "alternatives": {"type": "array"},
-        "confidence": {"oneOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}}]},
-        "detectedLanguage": {"oneOf": [{"type": "object"}, {"type": "array", "items": {"type": "object"}}]},
-        "notes": {"type": "array", "items": STRING},
-        "review": _REVIEW,
-    },
-    "required": ["translatedText", "confidence"],
+    **_object(
+        {
+            "translatedText": {"oneOf": [STRING, _array(STRING)]},
+            "alternatives": {"type": "array"},
+            "confidence": {"oneOf": [{"type": "number"}, _array({"type": "number"})]},
+            "detectedLanguage": {"oneOf": [{"type": "object"}, _array({"type": "object"})]},
+            "notes": _array(STRING),
+            "review": _REVIEW,
+        },
+        ["translatedText", "confidence"],
+    ),
     "additionalProperties": False,
 }
-_DETECTED: Json = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {"confidence": {"type": "number"}, "language": STRING},
-        "required": ["confidence", "language"],
-    },
-}
-_LANGUAGES: Json = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {"code": STRING, "name": STRING, "targets": {"type": "array", "items": STRING}},
-        "required": ["code", "name", "targets"],
-    },
-}
-_SUCCESS: Json = {"type": "object", "properties": {"success": {"const": True}}, "required": ["success"]}
-_DEEPL: Json = {
-    "type": "object",
-    "properties": {
-        "translations": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"text": STRING, "detected_source_language": STRING},
-                "required": ["text", "detected_source_language"],
-            },
-        }
-    },
-    "required": ["translations"],
-}
-_USAGE: Json = {
-    "type": "object",
-    "properties": {"character_count": {"type": "integer"}, "character_limit": {"type": "integer"}},
-    "required": ["character_count", "character_limit"],
-}
-_GLOSSARY: Json = {
-    "type": "object",
-    "properties": {"glossary_id": STRING, "name": STRING, "entry_count": {"type": "integer"}},
-    "required": ["glossary_id", "name", "entry_count"],
-}
-_GLOSSARIES: Json = {
-    "type": "object",
-    "properties": {"glossaries": {"type": "array", "items": _GLOSSARY}},
-    "required": ["glossaries"],
-}
+_DETECTED = _array(
+    _object({"confidence": {"type": "number"}, "language": STRING}, ["confidence", "language"])
+)
+_LANGUAGES = _array(
+    _object({"code": STRING, "name": STRING, "targets": _array(STRING)}, ["code", "name", "targets"])
+)
+_SUCCESS = _object({"success": {"const": True}}, ["success"])
+_TRANSLATION = _object(
+    {"text": STRING, "detected_source_language": STRING}, ["text", "detected_source_language"]
+)
+_DEEPL = _object({"translations": _array(_TRANSLATION)}, ["translations"])
+_USAGE = _object(
+    {"character_count": {"type": "integer"}, "character_limit": {"type": "integer"}},
+    ["character_count", "character_limit"],
+)
+_GLOSSARY = _object(
+    {"glossary_id": STRING, "name": STRING, "entry_count": {"type": "integer"}},
+    ["glossary_id", "name", "entry_count"],
+)
+_GLOSSARIES = _object({"glossaries": _array(_GLOSSARY)}, ["glossaries"])
 
 
 def _body(properties: Json, required: list[str], *, key: bool = True) -> Json:
-    return {
-        "type": "object",
-        "properties": {**properties, **({"api_key": KEY} if key else {})},
-        "required": required,
-        "additionalProperties": False,
-    }
+    properties = {**properties, "api_key": KEY} if key else properties
+    return {**_object(properties, required), "additionalProperties": False}
 
 
 def _translate(q: Json) -> Json:
@@ -230,14 +182,14 @@ def _suggest(text: Json) -> Json:
     return _body(fields, ["q", "s"])
 
 
-def _attention(text: Json) -> Json:
+def _attention() -> Json:
     short = {"type": "string", "maxLength": page_routes.MAX_SENTENCE, "minLength": 1}
     fields = {"q": short, "translation": short, "source": CODE, "target": CODE}
     assert {*fields, "api_key"} == set(page_routes.ATTENTION)
     return _body(fields, ["q", "translation"])
 
 
-def _choices(text: Json) -> Json:
+def _choices() -> Json:
     short = {"type": "string", "maxLength": page_routes.MAX_SENTENCE}
     fields = {"q": {**short, "minLength": 1}, "prefix": short, "source": CODE, "target": CODE}
     assert {*fields, "api_key"} == set(page_routes.CHOICES)
@@ -246,13 +198,7 @@ def _choices(text: Json) -> Json:
 
 def _deepl(texts: Json) -> Json:
     choice = {name: {"enum": list(dict.fromkeys(values))} for name, values in deepl.CHOICES.items()}
-    fields = {
-        "text": texts,
-        "source_lang": STRING,
-        "target_lang": STRING,
-        "glossary_id": STRING,
-        **choice,
-    }
+    fields = {"text": texts, "source_lang": STRING, "target_lang": STRING, "glossary_id": STRING, **choice}
     assert set(fields) == set(deepl.TRANSLATE)
     return _body(fields, ["text", "target_lang"], key=False)
 
@@ -270,14 +216,9 @@ def _glossary() -> Json:
 
 
 def _file() -> Json:
-    fields = {
-        "file": FILE,
-        "source": CODE,
-        "target": CODE,
-    }
-    properties = {"translatedFileUrl": STRING, **_REMARKS}
-    url = {"type": "object", "properties": properties, "required": ["translatedFileUrl"]}
-    return _upload("Translate a document", _body(fields, ["file"]), "Where it can be downloaded", url)
+    body = _body({"file": FILE, "source": CODE, "target": CODE}, ["file"])
+    url = _object({"translatedFileUrl": STRING, **_REMARKS}, ["translatedFileUrl"])
+    return _upload("Translate a document", body, "Where it can be downloaded", url)
 
 
 def _deepl_document() -> Json:
