@@ -1,8 +1,9 @@
 /* Other words in the place of one: a list beside it. */
 import { aborted, post } from "./api.js";
+import { at, make, meter } from "./elements.js";
 import { t } from "./texts.js";
 
-const popup = document.getElementById("choices");
+const popup = at("choices");
 let pending = new AbortController();
 let opener = null;
 
@@ -35,37 +36,21 @@ export async function openChoices(word, sentence, chosen) {
 }
 
 function option(one, prefix, chosen) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.setAttribute("role", "option");
-  const rest = one.text.slice(prefix.length).trim();
-  const head = document.createElement("b");
-  head.textContent = one.whole ? "↩" : rest.split(/\s+/)[0];
-  const tail = document.createElement("small");
-  tail.textContent = one.whole ? one.text : rest.split(/\s+/).slice(1).join(" ");
-  button.append(head, meter(one.probability));
-  if (tail.textContent) button.append(tail);
-  button.addEventListener("click", () => {
+  const [first, ...others] = one.text.slice(prefix.length).trim().split(/\s+/);
+  const head = make("b", {}, one.whole ? "↩" : first);
+  const tail = one.whole ? one.text : others.join(" ");
+  const onclick = () => {
     close();
     chosen(one.text);
-  });
+  };
+  const share = meter(100 * Math.min(1, Math.sqrt(one.probability)));
+  const button = make("button", { type: "button", onclick }, head, share);
+  button.setAttribute("role", "option");
+  if (tail) button.append(make("small", {}, tail));
   return button;
 }
 
-function meter(share) {
-  const outer = document.createElement("span");
-  outer.className = "meter";
-  const inner = document.createElement("i");
-  inner.style.width = `${Math.round(100 * Math.min(1, Math.sqrt(share)))}%`;
-  outer.append(inner);
-  return outer;
-}
-
-function line(text) {
-  const p = document.createElement("p");
-  p.textContent = text;
-  return p;
-}
+const line = (text) => make("p", {}, text);
 
 function place(word) {
   const box = word.getBoundingClientRect();

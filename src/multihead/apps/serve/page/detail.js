@@ -1,5 +1,6 @@
 /* The panel below: the active sentence, how sure the model is, and other translations of it. */
 import { aborted, post } from "./api.js";
+import { gap, make, meter } from "./elements.js";
 import { t } from "./texts.js";
 
 const panel = document.getElementById("detail");
@@ -12,9 +13,9 @@ export function showDetail(sentence, at, count, { choose, settings, inspectable 
     panel.hidden = true;
     return;
   }
-  const others = document.createElement("ul");
-  others.className = "nbest";
-  panel.replaceChildren(head(sentence, at, count, settings, inspectable), ...notes(sentence), others);
+  const others = make("ul", { className: "nbest" });
+  const note = sentence.doubtful ? [make("p", { className: "note" }, t().review)] : [];
+  panel.replaceChildren(head(sentence, at, count, settings, inspectable), ...note, others);
   panel.hidden = false;
   list(others, sentence, choose);
   if (!sentence.others) ask(others, sentence, choose);
@@ -26,19 +27,10 @@ export function hideDetail() {
 }
 
 function head(sentence, at, count, settings, inspectable) {
-  const row = document.createElement("header");
-  const title = document.createElement("h2");
-  title.textContent = t().numbered(at + 1, count);
-  const meter = document.createElement("span");
-  meter.className = `meter${sentence.doubtful ? " low" : ""}`;
-  const level = document.createElement("i");
-  level.style.width = `${Math.round(100 * sentence.confidence)}%`;
-  meter.append(level);
-  const sure = document.createElement("span");
-  sure.textContent = t().sure(Math.round(100 * sentence.confidence));
-  const gap = document.createElement("span");
-  gap.className = "gap";
-  row.append(title, meter, sure, gap);
+  const title = make("h2", {}, t().numbered(at + 1, count));
+  const percent = Math.round(100 * sentence.confidence);
+  const level = meter(percent, sentence.doubtful ? "meter low" : "meter");
+  const row = make("header", {}, title, level, make("span", {}, t().sure(percent)), gap());
   const [source, target] = sentence.languages;
   if (settings.suggestions && sentence.text !== sentence.original) {
     row.append(button(t().keep, async (event) => {
@@ -55,45 +47,25 @@ function head(sentence, at, count, settings, inspectable) {
   return row;
 }
 
-function button(text, pressed) {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.className = "plain";
-  made.textContent = text;
-  made.addEventListener("click", pressed);
-  return made;
-}
+const button = (text, onclick) => make("button", { type: "button", className: "plain", onclick }, text);
 
-function notes(sentence) {
-  if (!sentence.doubtful) return [];
-  const note = document.createElement("p");
-  note.className = "note";
-  note.textContent = t().review;
-  return [note];
-}
-
-function list(element, sentence, choose) {
+function list(others, sentence, choose) {
   const texts = [...new Set([sentence.original, ...(sentence.others ?? []), sentence.text])];
-  element.replaceChildren(...texts.map((text) => {
-    const item = document.createElement("li");
-    const made = document.createElement("button");
-    made.type = "button";
-    made.textContent = text;
+  others.replaceChildren(...texts.map((text) => {
+    const made = make("button", { type: "button", onclick: () => choose(text) }, text);
     made.setAttribute("aria-pressed", text === sentence.text);
-    made.addEventListener("click", () => choose(text));
-    item.append(made);
-    return item;
+    return make("li", {}, made);
   }));
 }
 
-async function ask(element, sentence, choose) {
+async function ask(others, sentence, choose) {
   pending = new AbortController();
   const [source, target] = sentence.languages;
   try {
     const fields = { q: sentence.source, source, target, alternatives: 3, ...sentence.glossary };
     const found = await post("sentences", fields, pending.signal);
     sentence.others = found.alternatives;
-    list(element, sentence, choose);
+    list(others, sentence, choose);
   } catch (error) {
     if (!aborted(error)) sentence.others = [];
   }

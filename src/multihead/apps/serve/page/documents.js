@@ -1,8 +1,7 @@
 /* Files dropped in or opened: each comes back translated. */
 import { upload } from "./api.js";
+import { at, gap, make } from "./elements.js";
 import { t } from "./texts.js";
-
-const at = (id) => document.getElementById(id);
 
 /** Let people give files; `languages` returns the chosen ones. */
 export function takeDocuments(formats, languages) {
@@ -12,7 +11,7 @@ export function takeDocuments(formats, languages) {
   file.multiple = true;
   at("open").addEventListener("click", () => file.click());
   file.addEventListener("change", () => {
-    translateAll(file.files, languages());
+    for (const one of file.files) translate(one, languages());
     file.value = "";
   });
   const hasFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
@@ -26,27 +25,14 @@ export function takeDocuments(formats, languages) {
     if (!hasFiles(event)) return;
     event.preventDefault();
     drop.hidden = true;
-    translateAll(event.dataTransfer.files, languages());
+    for (const one of event.dataTransfer.files) translate(one, languages());
   });
 }
 
-function translateAll(files, languages) {
-  for (const one of files) translate(one, languages);
-}
-
 async function translate(file, { source, target }) {
-  const row = document.createElement("div");
-  row.className = "document card";
-  const name = document.createElement("b");
-  name.textContent = file.name;
-  const state = document.createElement("span");
-  state.className = "faint";
-  state.textContent = t().translating;
-  const busy = document.createElement("span");
-  busy.className = "busy";
-  const gap = document.createElement("span");
-  gap.className = "gap";
-  row.append(name, state, gap, busy);
+  const state = make("span", { className: "faint" }, t().translating);
+  const busy = make("span", { className: "busy" });
+  const row = make("div", { className: "document card" }, make("b", {}, file.name), state, gap(), busy);
   at("documents").prepend(row);
   const form = new FormData();
   form.append("file", file);
@@ -55,13 +41,8 @@ async function translate(file, { source, target }) {
   try {
     const { translatedFileUrl, cautions, review, reviewCount } = await upload("translate_file", form);
     const path = new URL(translatedFileUrl).pathname; // the same server, however it was reached
-    const link = document.createElement("a");
-    link.className = "plain strong";
-    link.href = path.slice(1);
-    link.download = "";
-    link.textContent = t().download;
     state.textContent = (cautions ?? []).join("; ");
-    busy.replaceWith(link);
+    busy.replaceWith(make("a", { className: "plain strong", href: path.slice(1), download: "" }, t().download));
     if (review) row.after(listReview(review, reviewCount));
   } catch (error) {
     state.textContent = error.message;
@@ -70,13 +51,7 @@ async function translate(file, { source, target }) {
 }
 
 function listReview(review, count) {
-  const details = document.createElement("details");
-  details.className = "review card";
-  const summary = Object.assign(document.createElement("summary"), { textContent: t().toReview(count) });
-  const list = document.createElement("ul");
-  for (const { place, reason } of review) {
-    list.append(Object.assign(document.createElement("li"), { textContent: `${place}: ${reason}` }));
-  }
-  details.append(summary, list);
-  return details;
+  const summary = make("summary", {}, t().toReview(count));
+  const items = review.map(({ place, reason }) => make("li", {}, `${place}: ${reason}`));
+  return make("details", { className: "review card" }, summary, make("ul", {}, ...items));
 }

@@ -3,10 +3,10 @@ import { aborted, get, key, post } from "./api.js";
 import { close as closeChoices, openChoices } from "./choices.js";
 import { hideDetail, showDetail } from "./detail.js";
 import { takeDocuments } from "./documents.js";
+import { at, make } from "./elements.js";
 import { kept, languageName, setLanguage, t, UI, uiLanguage } from "./texts.js";
 import { found, lay, Sentence } from "./words.js";
 
-const at = (id) => document.getElementById(id);
 const [input, output, mirror, message] = ["input", "output", "mirror", "message"].map(at);
 const [source, target, glossary] = ["source", "target", "glossary"].map(at);
 const PAUSE = 250; // milliseconds without typing before a translation is requested
@@ -96,7 +96,7 @@ async function translate() {
 function refuse(text, q) {
   show(null, "", q);
   at("copy").hidden = true;
-  const reason = Object.assign(document.createElement("p"), { className: "refused", textContent: text });
+  const reason = make("p", { className: "refused" }, text);
   reason.setAttribute("role", "alert");
   output.replaceChildren(reason);
 }
@@ -109,10 +109,8 @@ function show(answer, note, q = "") {
   active = null;
   at("copy").hidden = at("clear").hidden = !q;
   if (!answer) {
-    const hint = document.createElement("p");
-    hint.className = "hint";
-    t().hint.forEach((text, index) => hint.append(index % 2 ? text : Object.assign(document.createElement("b"), { textContent: text })));
-    output.replaceChildren(hint);
+    const hint = t().hint.map((text, index) => (index % 2 ? text : make("b", {}, text)));
+    output.replaceChildren(make("p", { className: "hint" }, ...hint));
     mirror.textContent = input.value;
     return hideDetail();
   }
@@ -271,9 +269,7 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    const area = document.createElement("textarea");
-    area.value = text;
-    area.className = "text";
+    const area = make("textarea", { value: text, className: "text" });
     document.body.append(area);
     area.select();
     const done = document.execCommand("copy");

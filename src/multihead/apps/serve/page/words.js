@@ -1,7 +1,8 @@
 /* Sentences word by word, in both panes, and the attention between them. */
+import { make } from "./elements.js";
 
 /** The places of sentences in a text: each is found after the one before it. */
-export function places(text, sentences) {
+function places(text, sentences) {
   let end = 0;
   return sentences.map((one) => {
     const start = text.indexOf(one, end);
@@ -39,9 +40,7 @@ function fill(element, text, spans) {
       continue;
     }
     element.append(text.slice(end, start));
-    const word = document.createElement("span");
-    word.className = "word";
-    word.textContent = text.slice(start, stop);
+    const word = make("span", { className: "word" }, text.slice(start, stop));
     word.dataset.start = start;
     element.append(word);
     words.push(word);
@@ -63,11 +62,8 @@ export class Sentence {
     this.terms = given.terms;
     this.glossary = glossary; // the field of a request that names it
     this.others = null; // further translations, once they were asked for
-    this.left = document.createElement("span");
-    this.right = document.createElement("span");
-    this.right.className = "sentence";
-    this.right.classList.toggle("doubtful", this.doubtful);
-    for (const side of [this.left, this.right]) side.sentence = this;
+    this.left = make("span", { sentence: this });
+    this.right = make("span", { sentence: this, className: this.doubtful ? "sentence doubtful" : "sentence" });
     this.render();
   }
 
