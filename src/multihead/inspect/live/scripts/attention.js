@@ -67,6 +67,22 @@ function paintAttention() {
   paintSelection();
 }
 
+/** The maps of a model with one kind of attention: all heads, and the chosen one large. */
+function paintOwnAttention(lead, maps, title, large, ...caption) {
+  const grids = () =>
+    h(
+      "div",
+      { class: "grids" },
+      scrolling(t("attention"), paintGrid("own", maps)),
+      h("figure", { class: "large" }, large, h("figcaption", {}, caption)),
+    );
+  attention.replaceChildren(
+    h("h2", {}, t("attention")),
+    h("p", { class: "lead" }, t(lead)),
+    ...(maps ? [h("h3", { class: "map-title" }, title), grids()] : []),
+  );
+}
+
 /** Keep the sentence as it is, to show it beside what is typed next; or let it go. */
 function pinButton(found) {
   const click = () => {

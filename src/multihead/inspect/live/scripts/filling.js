@@ -70,18 +70,13 @@ function maskedMaps() {
   const { heads } = view.facts;
   const names = maskedNames();
   const one = (layer, head) => (i, j) => weights[((layer * heads + head - 1) * N + i) * N + j];
-  const mean = (layer) => (i, j) => {
-    let sum = 0;
-    for (let head = 1; head <= heads; head++) sum += one(layer, head)(i, j);
-    return sum / heads;
-  };
   return {
     layers: view.facts.layers[0],
     heads,
     rows: names.slice(0, MOST),
     columns: names.slice(0, MOST),
     cut: N > MOST,
-    at: (layer, head) => (head ? one(layer, head) : mean(layer)),
+    at: withMean(heads, one),
     future: () => false,
   };
 }
@@ -108,14 +103,12 @@ function paintGaps() {
         },
         i ? token.text : token.text.replace(/^ /, ""),
       );
-      if (weight > 0.02)
-        element.style.backgroundColor = `color-mix(in srgb, var(--accent) ${Math.round(8 + 62 * weight)}%, transparent)`;
+      shadeToken(element, weight);
       return element;
     }),
   );
-  const took = `${gaps.took < 10 ? gaps.took.toFixed(1) : Math.round(gaps.took)} ms`;
   const left = gaps.left ? t("tooLong", gaps.left) : "";
-  filledFoot.textContent = tokens.length ? [t("tokens", tokens.length), took, left].filter(Boolean).join(" · ") : "";
+  filledFoot.textContent = tokens.length ? [t("tokens", tokens.length), t("took", gaps.took), left].filter(Boolean).join(" · ") : "";
   paintGapWays();
   paintGapAttention(maps);
 }
@@ -136,35 +129,17 @@ function paintGapWays() {
 }
 
 function gapWay(way, first) {
-  const bar = h("i");
-  bar.style.width = `${Math.max(1.5, 100 * way.share)}%`;
-  const percent = way.share < 0.01 ? "< 1" : Math.round(100 * way.share);
-  return h(
-    "button",
-    { type: "button", class: "way", "data-first": first, click: () => putToken(way.id) },
-    h("span", { class: "what" }, way.text.replaceAll(" ", "␣")),
-    h("span", { class: "bar" }, bar),
-    h("small", {}, `${percent} %`),
-  );
+  const click = () => putToken(way.id);
+  return h("button", { type: "button", class: "way", "data-first": first, click }, shareOf(visible(way.text), way.share));
 }
 
 function paintGapAttention(maps) {
-  const head = [h("h2", {}, t("attention")), h("p", { class: "lead" }, t("maskedLead"))];
-  if (!maps) return attention.replaceChildren(...head);
+  if (!maps) return paintOwnAttention("maskedLead");
   const [layer, chosen] = chosenHead("own", maps);
   const large = largeMap("own", maps);
   if (gaps.place !== null && gaps.place + 1 < maps.rows.length) large.mark(gaps.place + 1, gaps.place + 2);
-  const caption = h("figcaption", {}, t("rows"), maps.cut ? ` ${t("longest", MOST)}` : "");
-  return attention.replaceChildren(
-    ...head,
-    h("h3", { class: "map-title" }, t("mapTitle", layer + 1, chosen)),
-    h(
-      "div",
-      { class: "grids" },
-      scrolling(t("attention"), paintGrid("own", maps)),
-      h("figure", { class: "large" }, large.element, caption),
-    ),
-  );
+  const caption = [t("rows"), maps.cut ? ` ${t("longest", MOST)}` : ""];
+  return paintOwnAttention("maskedLead", maps, t("mapTitle", layer + 1, chosen), large.element, caption);
 }
 
 const FILLING = {

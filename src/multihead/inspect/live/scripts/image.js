@@ -45,11 +45,6 @@ function imageMaps() {
   const { heads, grid: side, first, layers } = view.facts;
   const one = (layer, head) => (i, j) =>
     weights[((layer * heads + head - 1) * N + token) * N + first + i * side + j];
-  const mean = (layer) => (i, j) => {
-    let sum = 0;
-    for (let head = 1; head <= heads; head++) sum += one(layer, head)(i, j);
-    return sum / heads;
-  };
   const largestOf = (at) => {
     let most = 1e-9;
     for (let i = 0; i < side; i++) for (let j = 0; j < side; j++) most = Math.max(most, at(i, j));
@@ -57,7 +52,7 @@ function imageMaps() {
   };
   const relative = (at, most = largestOf(at)) => (i, j) => at(i, j) / most;
   const places = Array.from({ length: side }, (_, i) => String(i + 1));
-  const at = (layer, head) => (head ? one(layer, head) : mean(layer));
+  const at = withMean(heads, one);
   return {
     layers: layers[0],
     heads,
@@ -146,18 +141,9 @@ function paintClasses() {
   classesHead.replaceChildren(h("h2", {}, t("classes")));
   if (!seen.shares.length) return classList.replaceChildren(h("p", { class: "waiting" }, t("classesLead")));
   return classList.replaceChildren(
-    ...seen.shares.slice(0, 10).map(({ id, share }, i) => {
-      const bar = h("i");
-      bar.style.width = `${Math.max(1, 100 * share)}%`;
-      const percent = share < 0.01 ? "< 1" : Math.round(100 * share);
-      return h(
-        "div",
-        { class: "way", "data-class": id, "aria-current": String(i === 0) },
-        h("span", { class: "what" }, view.facts.classes[id]),
-        h("span", { class: "bar" }, bar),
-        h("small", {}, `${percent} %`),
-      );
-    }),
+    ...seen.shares.slice(0, 10).map(({ id, share }, i) =>
+      h("div", { class: "way", "data-class": id, "aria-current": String(i === 0) }, shareOf(view.facts.classes[id], share)),
+    ),
   );
 }
 
@@ -167,12 +153,11 @@ function paintImage() {
   imageHead.replaceChildren(h("h2", {}, t("imageName")), h("span", { class: "gap" }), chosenFile, pick);
   if (!seen.planes) dropped.replaceChildren(h("p", { class: "invite" }, h("b", {}, t("drop")), h("br"), t("dropHint")));
   else if (!shownImage.isConnected) dropped.replaceChildren(shownImage);
-  const took = seen.took < 10 ? seen.took.toFixed(1) : Math.round(seen.took);
-  const facts = seen.planes ? `${t("scaled", side * patch)} · ${took} ms` : "";
+  const facts = seen.planes ? `${t("scaled", side * patch)} · ${t("took", seen.took)}` : "";
   imageFoot.replaceChildren(seen.refused ? h("b", { class: "refused" }, t("notImage")) : facts);
   paintClasses();
-  const head = [h("h2", {}, t("attention")), h("p", { class: "lead" }, t(hasClassToken() ? "imageLead" : "patchLead"))];
-  if (!seen.planes) return attention.replaceChildren(...head);
+  const lead = hasClassToken() ? "imageLead" : "patchLead";
+  if (!seen.planes) return paintOwnAttention(lead);
   const maps = imageMaps();
   const [layer, chosen] = chosenHead("own", maps);
   drawShaded(shownImage, null);
@@ -180,14 +165,8 @@ function paintImage() {
   const title = `${t("looks", tokenName())} · ${t("mapTitle", layer + 1, chosen)}`;
   shownImage.setAttribute("aria-label", t("imageName"));
   lookedAt.setAttribute("aria-label", title);
-  const most = maps.most(layer, chosen).toFixed(3);
-  const caption = h("figcaption", {}, t("brightest", most));
   const focused = document.activeElement === lookedAt;
-  attention.replaceChildren(
-    ...head,
-    h("h3", { class: "map-title" }, title),
-    h("div", { class: "grids" }, scrolling(t("attention"), paintGrid("own", maps)), h("figure", { class: "large" }, lookedAt, caption)),
-  );
+  paintOwnAttention(lead, maps, title, lookedAt, t("brightest", maps.most(layer, chosen).toFixed(3)));
   if (focused) lookedAt.focus();
   return undefined;
 }

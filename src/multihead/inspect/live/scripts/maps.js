@@ -2,6 +2,13 @@
 
 const MOST = 96; // tokens that are drawn
 
+/** The weights of a layer's head from those of each; head 0: their mean. */
+const withMean = (heads, one) => (layer, head) => {
+  if (head) return one(layer, head);
+  const each = Array.from({ length: heads }, (_, i) => one(layer, i + 1));
+  return (i, j) => each.reduce((sum, at) => sum + at(i, j), 0) / heads;
+};
+
 /** The weights of a kind: rows attend, columns are attended to. Null: the model has none. */
 function weightsOf(kind, found = view.explained) {
   if (!found) return null;
@@ -17,24 +24,25 @@ function weightsOf(kind, found = view.explained) {
   const [R, C] = [kind === "encoder" ? S : T, kind === "own" ? T : S];
   const H = view.facts.heads;
   const one = (layer, head) => (i, j) => weights[((layer * H + head - 1) * R + i) * C + j];
-  const mean = (layer) => (i, j) => {
-    let sum = 0;
-    for (let head = 0; head < H; head++) sum += weights[((layer * H + head) * R + i) * C + j];
-    return sum / H;
-  };
   return {
     layers,
     heads: H,
     rows: rows.slice(0, MOST),
     columns: columns.slice(0, MOST),
     cut: Math.max(R, C) > MOST,
-    at: (layer, head) => (head ? one(layer, head) : mean(layer)),
+    at: withMean(H, one),
     future: (i, j) => kind === "own" && j > i,
   };
 }
 
 /** A kind's chosen layer and head; at first the mean of the last layer. */
 const chosenHead = (kind, maps) => view.heads[kind] ?? [maps.layers - 1, 0];
+
+/** Shade a token by a weight. */
+function shadeToken(element, weight) {
+  element.style.backgroundColor =
+    weight > 0.02 ? `color-mix(in srgb, var(--accent) ${Math.round(8 + 62 * weight)}%, transparent)` : "";
+}
 
 function paintMap(canvas, maps, layer, head) {
   const [rows, columns] = [maps.rows.length, maps.columns.length];

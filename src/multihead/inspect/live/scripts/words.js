@@ -105,6 +105,16 @@ const spelt = (piece) => piece.replace(/^▁/, "") || "␣";
 /** A piece as text: "…" marks one that continues a word. */
 const pieceText = (piece) => (piece.startsWith("▁") || piece.startsWith("⟨") ? spelt(piece) : `…${piece}`);
 
+const visible = (text) => text.replaceAll("\n", "⏎").replaceAll(" ", "␣");
+
+/** A text with its probability: a bar, and percent. */
+function shareOf(text, share) {
+  const bar = h("i");
+  bar.style.width = `${Math.max(1.5, 100 * share)}%`;
+  const percent = share < 0.01 ? "< 1" : Math.round(100 * share);
+  return [h("span", { class: "what" }, text), h("span", { class: "bar" }, bar), h("small", {}, `${percent} %`)];
+}
+
 /** What the word that was chosen could have been. */
 function paintWords() {
   const found = view.explained;
@@ -160,22 +170,9 @@ function waysAt(found, at) {
     .filter((one) => one.share >= 0.0005);
   if (!entries.some((one) => one.id === written))
     entries.push({ id: written, text: found.target[at], share: found.probabilities[at] });
-  return entries.map((one) => {
-    const bar = h("i");
-    bar.style.width = `${Math.max(1.5, 100 * one.share)}%`;
-    const percent = one.share < 0.01 ? "< 1" : Math.round(100 * one.share);
-    return h(
-      "button",
-      {
-        type: "button",
-        class: "way",
-        "aria-pressed": String(one.id === written),
-        click: () => one.id !== written && choose(found.written.slice(0, at), one.id),
-      },
-      h("span", { class: "what" }, pieceText(one.text)),
-      h("span", { class: "bar" }, bar),
-      h("small", {}, `${percent} %`),
-    );
+  return entries.map(({ id, text, share }) => {
+    const click = () => id !== written && choose(found.written.slice(0, at), id);
+    return h("button", { type: "button", class: "way", "aria-pressed": String(id === written), click }, shareOf(pieceText(text), share));
   });
 }
 

@@ -67,7 +67,7 @@ function paintStory() {
           tabindex: "-1",
           "data-place": place,
           "data-given": token.given,
-          "aria-label": token.text.trim() ? null : token.text.replaceAll("\n", "⏎").replaceAll(" ", "␣"),
+          "aria-label": token.text.trim() ? null : visible(token.text),
           click: () => chooseToken(place),
         },
         token.text,
@@ -107,7 +107,7 @@ function storyMaps() {
   const last = currentToken();
   const first = Math.max(0, last - WINDOW + 1);
   const rows = story.tokens.slice(first, last + 1);
-  const names = rows.map((one) => one.text.replaceAll("\n", "⏎").replaceAll(" ", "␣"));
+  const names = rows.map((one) => visible(one.text));
   const { heads } = view.facts;
   // A row's weights cover the tokens that it saw, the last of which is itself.
   const one = (layer, head) => (i, j) => {
@@ -115,17 +115,13 @@ function storyMaps() {
     const column = seen - 1 - (i - j);
     return j > i || column < 0 ? 0 : weights[(layer * heads + head - 1) * seen + column];
   };
-  const mean = (layer) => {
-    const each = Array.from({ length: heads }, (_, head) => one(layer, head + 1));
-    return (i, j) => each.reduce((sum, at) => sum + at(i, j), 0) / heads;
-  };
   return {
     layers: view.facts.layers[0],
     heads,
     rows: names,
     columns: names,
     cut: false,
-    at: (layer, head) => (head ? one(layer, head) : mean(layer)),
+    at: withMean(heads, one),
     // Before the context slid, or later: the token was not seen.
     future: (i, j) => j > i || j <= i - rows[i].seen,
   };
@@ -149,26 +145,13 @@ function explainToken() {
 }
 
 function wayOf(way, token, place) {
-  const bar = h("i");
-  bar.style.width = `${Math.max(1.5, 100 * way.share)}%`;
   const chosen = way.id === token.id;
-  const percent = way.share < 0.01 ? "< 1" : Math.round(100 * way.share);
-  return h(
-    "button",
-    {
-      type: "button",
-      class: "way",
-      "aria-pressed": String(chosen),
-      click: () => {
-        if (chosen) return;
-        story.chosen = null;
-        write([...story.tokens.slice(0, place).map((one) => one.id), way.id]);
-      },
-    },
-    h("span", { class: "what" }, way.text.replaceAll("\n", "⏎").replaceAll(" ", "␣")),
-    h("span", { class: "bar" }, bar),
-    h("small", {}, `${percent} %`),
-  );
+  const click = () => {
+    if (chosen) return;
+    story.chosen = null;
+    write([...story.tokens.slice(0, place).map((one) => one.id), way.id]);
+  };
+  return h("button", { type: "button", class: "way", "aria-pressed": String(chosen), click }, shareOf(visible(way.text), way.share));
 }
 
 /** The text itself, shaded by the weights of the chosen token. */
@@ -180,31 +163,16 @@ function paintShades(place) {
   [...written.children].forEach((span, i) => {
     const inside = i >= first && i <= place;
     const weight = inside ? at(maps.rows.length - 1, i - first) : 0;
-    span.style.backgroundColor =
-      weight > 0.02 ? `color-mix(in srgb, var(--accent) ${Math.round(8 + 62 * weight)}%, transparent)` : "";
+    shadeToken(span, weight);
     span.setAttribute("aria-pressed", String(i === place));
   });
 }
 
 function paintWritingAttention() {
-  if (!story.tokens.length) {
-    attention.replaceChildren(h("h2", {}, t("attention")), h("p", { class: "lead" }, t("textLead")));
-    return;
-  }
+  if (!story.tokens.length) return paintOwnAttention("textLead");
   const maps = storyMaps();
   const [layer, head] = chosenHead("own", maps);
-  const large = largeMap("own", maps);
-  attention.replaceChildren(
-    h("h2", {}, t("attention")),
-    h("p", { class: "lead" }, t("textLead")),
-    h("h3", { class: "map-title" }, t("mapTitle", layer + 1, head)),
-    h(
-      "div",
-      { class: "grids" },
-      scrolling(t("attention"), paintGrid("own", maps)),
-      h("figure", { class: "large" }, large.element, h("figcaption", {}, t("rows"))),
-    ),
-  );
+  return paintOwnAttention("textLead", maps, t("mapTitle", layer + 1, head), largeMap("own", maps).element, t("rows"));
 }
 
 const WRITING = {
