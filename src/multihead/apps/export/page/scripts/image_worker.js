@@ -1,17 +1,9 @@
 // The worker of an image classifier.
 
 let engine = null;
-let facts = null;
-let latest = 0; // number of the newest image; older ones are given up
 
-async function start({ blocks, checksums }) {
-  const begun = performance.now();
-  const [code, weights, , given] = await Promise.all(
-    ["engine", "weights", "vocabularies", "facts"].map((name) => block(blocks, name, checksums)),
-  );
-  facts = asJson(given);
+async function load(code, weights) {
   engine = await SequenceEngine.load(code, weights, facts);
-  tell("ready", { facts, milliseconds: performance.now() - begun });
 }
 
 /** Classify an image given as RGBA, and record every head. */
@@ -26,24 +18,13 @@ async function classify({ number, image }) {
   tell("classified", { number, planes, shares, N, weights, milliseconds: performance.now() - begun });
 }
 
-async function check() {
-  let same = 0;
-  for (const { expected } of facts.checks) {
-    await turn();
-    const size = facts.grid * facts.patch;
-    const planes = Array.from({ length: facts.channels }, (_, channel) =>
-      Uint8Array.from({ length: size * size }, (_, i) => ((channel * size * size + i) * 7919) % 256),
-    );
-    engine.readImage(patchesOf(planes, facts.grid, facts.patch));
-    same += largest(engine.probabilities(0, facts.classes.length), 1)[0].id === expected ? 1 : 0;
-  }
-  tell("checked", { same, of: facts.checks.length });
+function passes({ expected }) {
+  const size = facts.grid * facts.patch;
+  const planes = Array.from({ length: facts.channels }, (_, channel) =>
+    Uint8Array.from({ length: size * size }, (_, i) => ((channel * size * size + i) * 7919) % 256),
+  );
+  engine.readImage(patchesOf(planes, facts.grid, facts.patch));
+  return largest(engine.probabilities(0, facts.classes.length), 1)[0].id === expected;
 }
 
-const run = inTurn();
-const TASKS = { start, classify, check };
-
-self.onmessage = ({ data }) => {
-  if (data.number) latest = Math.max(latest, data.number);
-  run(() => (data.number && data.number !== latest ? undefined : TASKS[data.type](data)));
-};
+answerPage({ load, passes, tasks: { classify } });

@@ -2,18 +2,10 @@
 
 let engine = null;
 let tokenizer = null;
-let facts = null;
-let latest = 0; // number of the newest request; older ones end early
 
-async function start({ blocks, checksums }) {
-  const begun = performance.now();
-  const [code, weights, vocabularies, given] = await Promise.all(
-    ["engine", "weights", "vocabularies", "facts"].map((name) => block(blocks, name, checksums)),
-  );
-  facts = asJson(given);
-  tokenizer = new TextTokenizer(asJson(vocabularies).source);
+async function load(code, weights, vocabularies) {
+  tokenizer = new TextTokenizer(vocabularies.source);
   engine = await TextEngine.load(code, weights, facts);
-  tell("ready", { facts, milliseconds: performance.now() - begun });
 }
 
 const shown = (id) => (id === facts.end ? "⟨end⟩" : tokenizer.decode([id]));
@@ -59,26 +51,15 @@ async function write({ number, text, ids, most, settings, seed }) {
 
 const named = (ways) => ways.map((one) => ({ ...one, text: shown(one.id) }));
 
-async function check() {
-  let same = 0;
-  for (const { source, target } of facts.checks) {
-    await turn();
-    engine.begin();
-    for (const id of source) engine.read(id);
-    const found = target.map(() => {
-      const { id } = engine.next({ temperature: 0 }, null);
-      engine.read(id);
-      return id;
-    });
-    same += found.every((id, i) => id === target[i]) ? 1 : 0;
-  }
-  tell("checked", { same, of: facts.checks.length });
+function passes({ source, target }) {
+  engine.begin();
+  for (const id of source) engine.read(id);
+  const found = target.map(() => {
+    const { id } = engine.next({ temperature: 0 }, null);
+    engine.read(id);
+    return id;
+  });
+  return found.every((id, i) => id === target[i]);
 }
 
-const run = inTurn();
-const TASKS = { start, write, check, stop: () => tell("done", { number: latest, milliseconds: 0 }) };
-
-self.onmessage = ({ data }) => {
-  if (data.number) latest = Math.max(latest, data.number);
-  run(() => (data.number && data.number !== latest ? undefined : TASKS[data.type](data)));
-};
+answerPage({ load, passes, tasks: { write, stop: () => tell("done", { number: latest, milliseconds: 0 }) } });

@@ -2,23 +2,14 @@
 
 let engine = null;
 let tokenizers = null;
-let facts = null;
-let latest = 0; // number of the newest text; work for older ones ends early
 let wanted = null; // the newest request to explain a sentence, until it is begun
 const END = "⟨/s⟩";
 const known = new Map(); // translations by direction, settings and sentence
 
-async function start({ blocks, checksums }) {
-  const begun = performance.now();
-  const [code, weights, vocabularies, given] = await Promise.all(
-    ["engine", "weights", "vocabularies", "facts"].map((name) => block(blocks, name, checksums)),
-  );
-  facts = asJson(given);
-  const made = asJson(vocabularies);
-  const source = new Tokenizer(made.source);
-  tokenizers = { source, target: made.target ? new Tokenizer(made.target) : source };
+async function load(code, weights, vocabularies) {
+  const source = new Tokenizer(vocabularies.source);
+  tokenizers = { source, target: vocabularies.target ? new Tokenizer(vocabularies.target) : source };
   engine = await Engine.load(code, weights, facts);
-  tell("ready", { facts, milliseconds: performance.now() - begun });
 }
 
 const tagsOf = (direction) => facts.directions[direction]?.tags ?? [];
@@ -145,22 +136,17 @@ function work({ number, sentence, direction, ids, place }) {
   tell("worked", { number, sentence, place, names, milliseconds, route: pass.forward.route(place.side), ...found });
 }
 
-async function check() {
-  let same = 0;
-  for (const { source, target } of facts.checks) {
-    await turn();
-    engine.read(source);
-    const [{ ids }] = await engine.search({ beam: 1 });
-    same += ids.length === target.length && ids.every((id, i) => id === target[i]) ? 1 : 0;
-  }
-  tell("checked", { same, of: facts.checks.length });
+async function passes({ source, target }) {
+  engine.read(source);
+  const [{ ids }] = await engine.search({ beam: 1 });
+  return ids.length === target.length && ids.every((id, i) => id === target[i]);
 }
 
-const run = inTurn();
-const TASKS = { start, translate, explain: explainWanted, work, check };
-
-self.onmessage = ({ data }) => {
-  if (data.number) latest = Math.max(latest, data.number);
-  if (data.type === "explain") wanted = data;
-  run(() => (data.number && data.number !== latest ? undefined : TASKS[data.type](data)));
-};
+answerPage({
+  load,
+  passes,
+  tasks: { translate, explain: explainWanted, work },
+  arrived: (data) => {
+    if (data.type === "explain") wanted = data;
+  },
+});
