@@ -15,7 +15,7 @@ from multihead.apps.export.page.reference import PageReference, has_native_kerne
 from multihead.engines.proof import disagreement
 from multihead.engines.transformer import LaidOutTransformer
 from multihead.inspect.live import PageBlocks
-from multihead.nn.description import EncoderDecoderSpec
+from multihead.nn.description import EncoderDecoderSpec, StackSpec
 from multihead.run import Run
 from multihead.search.consistency import example, inconsistency, warn
 from multihead.search.request import LengthLimits
@@ -28,22 +28,6 @@ S = TypeVar("S")
 HERE = Path(__file__).parent
 ENGINE = HERE / "engine.wasm"
 """The kernels in WebAssembly, compiled by ``make wasm``."""
-SCRIPTS = tuple(
-    HERE / "scripts" / name
-    for name in (
-        "checksum.js",
-        "blocks.js",
-        "tokenizer.js",
-        "segments.js",
-        "instance.js",
-        "random.js",
-        "forward.js",
-        "engine.js",
-        "unknown.js",
-        "worker.js",
-    )
-)
-"""The script of the page's worker, in order."""
 CHECKED, LONGEST = 64, 60
 """Number of sentences that the export compares, and their maximum length in tokens."""
 CARRIED = 3
@@ -62,14 +46,31 @@ class PageParts(PageBlocks):
     agreement: float | None
 
 
-def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | None = None) -> PageParts:
+def scripts(*names: str) -> tuple[Path, ...]:
+    """Return the files of a worker's script, in order: those of every worker, then these."""
+    return tuple(HERE / "scripts" / f"{name}.js" for name in ("checksum", "blocks", "instance", *names))
+
+
+SCRIPTS = scripts("tokenizer", "segments", "random", "forward", "engine", "unknown", "worker")
+
+
+def facts_of(run: Run, model: torch.nn.Module, *stacks: StackSpec, exact: bool) -> dict[str, Any]:
+    """Return the facts that every page reports; ``stacks``: the encoder's and the decoder's."""
+    return {
+        "name": run.folder.resolve().name,
+        "parameters": sum(weight.numel() for weight in model.parameters()),
+        "precision": "float32" if exact else "int8",
+        "layers": [len(stack.layers) for stack in stacks],
+    }
+
+
+def parts(run: Run, lines: Sequence[str], *, exact: bool = False) -> PageParts:
     """Return the parts of a translator's page.
 
     Args:
         run: a trained translator.
         lines: sentences of the source language, for examples and verification.
         exact: weights in float32 instead of int8.
-        name: title of the page; None: the run folder's name.
 
     Raises:
         UserError: the page cannot express the model or a vocabulary; a layer differs from its description.
@@ -118,13 +119,10 @@ def parts(run: Run, lines: Sequence[str], *, exact: bool = False, name: str | No
             for number in _spread(len(sources), CARRIED)
         ]
     facts = {
-        "name": name or run.folder.resolve().name,
+        **facts_of(run, model, described.encoder, described.decoder, exact=exact),
         "source_language": _language(run, "source"),
         "target_language": _language(run, "target"),
         "directions": tagged,
-        "parameters": sum(weight.numel() for weight in model.parameters()),
-        "precision": "float32" if exact else "int8",
-        "layers": [len(described.encoder.layers), len(described.decoder.layers)],
         "heads": described.encoder.layers[0].self_attention.heads,
         "scale": described.encoder.layers[0].self_attention.scale,
         "width": described.target.weight.shape[1],

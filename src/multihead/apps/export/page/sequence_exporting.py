@@ -7,7 +7,13 @@ import torch
 from torch import nn
 
 from multihead.apps.export.page import sequence_weights, vocabulary
-from multihead.apps.export.page.exporting import ENGINE, HERE, PageParts, verified_description
+from multihead.apps.export.page.exporting import (
+    ENGINE,
+    PageParts,
+    facts_of,
+    scripts,
+    verified_description,
+)
 from multihead.apps.export.page.sequence_reference import (
     disagreement,
     example_image,
@@ -19,16 +25,10 @@ from multihead.run import Run
 from multihead.tasks.masked.mask_tokens import MASK, encode_masked, mask_id
 from multihead.text.tokenizer import Tokenizer
 
-SCRIPTS = ("checksum.js", "blocks.js", "instance.js")
-MASKED = tuple(
-    HERE / "scripts" / name
-    for name in (*SCRIPTS, "tokenizer.js", "sequence_engine.js", "masked_text.js", "masked_worker.js")
-)
-"""The script of the worker of a page that fills masked words, in order."""
-IMAGE = tuple(
-    HERE / "scripts" / name for name in (*SCRIPTS, "sequence_engine.js", "image.js", "image_worker.js")
-)
-"""The script of the worker of a page that classifies an image, in order."""
+MASKED = scripts("tokenizer", "sequence_engine", "masked_text", "masked_worker")
+"""The script of the worker of a page that fills masked words."""
+IMAGE = scripts("sequence_engine", "image", "image_worker")
+"""The script of the worker of a page that classifies an image."""
 EXAMPLES = 6
 S = TypeVar("S", MaskedSpec, ImageSpec)
 
@@ -56,7 +56,7 @@ def masked_parts(run: Run, examples: Sequence[str] = (), *, exact: bool = False)
     V = len(described.output.weight)
     offered = [text for text in examples if 0 < len(text) <= 200][:EXAMPLES]
     facts = {
-        **_facts(run, model, described, exact=exact),
+        **facts_of(run, model, described.stack, described.stack, exact=exact),
         "kind": "masked",
         "heads": attention.heads,
         "limit": len(positions),
@@ -94,7 +94,7 @@ def image_parts(run: Run, *, exact: bool = False) -> PageParts:
     pixels_Chw = example_image(described)
     expected = int(image_logits(described, pixels_Chw / 255).argmax())
     facts = {
-        **_facts(run, model, described, exact=exact),
+        **facts_of(run, model, described.stack, described.stack, exact=exact),
         "kind": "image",
         "heads": described.stack.layers[0].self_attention.heads,
         "channels": described.channels,
@@ -120,16 +120,6 @@ def _description(run: Run, model: nn.Module, kind: type[S], faults: list[str], v
         disagreement=lambda described: disagreement(model, described, vocabulary_size),
         remedy="Use `multihead inspect`.",
     )
-
-
-def _facts(run: Run, model: nn.Module, described: MaskedSpec | ImageSpec, *, exact: bool) -> dict[str, Any]:
-    layers = len(described.stack.layers)
-    return {
-        "name": run.folder.resolve().name,
-        "parameters": sum(weight.numel() for weight in model.parameters()),
-        "precision": "float32" if exact else "int8",
-        "layers": [layers, layers],
-    }
 
 
 def _fill(described: MaskedSpec, tokenizer: Tokenizer, text: str, banned: list[int]) -> dict[str, Any]:

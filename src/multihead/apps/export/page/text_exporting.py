@@ -5,25 +5,18 @@ from typing import Any, cast
 import torch
 
 from multihead.apps.export.page import text_vocabulary, text_weights
-from multihead.apps.export.page.exporting import ENGINE, HERE, PageParts, verified_description
+from multihead.apps.export.page.exporting import (
+    ENGINE,
+    PageParts,
+    facts_of,
+    scripts,
+    verified_description,
+)
 from multihead.apps.export.page.text_reference import disagreement
 from multihead.nn.description import CausalSpec
 from multihead.run import Run
 
-SCRIPTS = tuple(
-    HERE / "scripts" / name
-    for name in (
-        "checksum.js",
-        "blocks.js",
-        "tokenizer.js",
-        "text_tokenizer.js",
-        "instance.js",
-        "random.js",
-        "text_engine.js",
-        "text_worker.js",
-    )
-)
-"""The script of the page's worker, in order."""
+SCRIPTS = scripts("tokenizer", "text_tokenizer", "random", "text_engine", "text_worker")
 CARRIED = 24
 """Length of the text with which the page checks itself, in tokens."""
 
@@ -56,11 +49,8 @@ def text_parts(run: Run, *, exact: bool = False) -> PageParts:
     silent = {tokenizer.pad_id, tokenizer.bos_id, tokenizer.unk_id} - {tokenizer.eos_id}
     first = described.stack.layers[0].self_attention
     facts = {
+        **facts_of(run, model, described.stack, described.stack, exact=exact),
         "kind": "language",
-        "name": run.folder.resolve().name,
-        "parameters": sum(weight.numel() for weight in model.parameters()),
-        "precision": "float32" if exact else "int8",
-        "layers": [len(described.stack.layers), len(described.stack.layers)],
         "heads": first.heads,
         "width": described.embedding.weight.shape[1],
         "context": described.context,
