@@ -13,7 +13,7 @@ from typing import Any
 
 from multihead.inspect import figures
 from multihead.inspect.page import HtmlPage
-from multihead.inspect.page.shell import STYLES, asset
+from multihead.inspect.page.shell import STYLES, asset, digest, join_scripts
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "page"
@@ -83,15 +83,15 @@ def assemble(title: str, blocks: PageBlocks, *, links: str = "", installable: bo
         installable: allow the service worker, manifest and icons of an installable folder.
     """
     contents = blocks.packed()
-    worker = _script(blocks.worker)
+    worker = join_scripts(blocks.worker)
     checksums = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     checksums["worker"] = hashlib.sha256(worker.encode()).hexdigest()
     constants = f"const CHECKSUMS = {json.dumps(checksums)};\nconst INSTALLABLE = {json.dumps(installable)};"
     # The page checks the worker's script before it runs it.
-    script = _script([*blocks.worker[:1], *SCRIPTS], before=constants)
+    script = join_scripts([*blocks.worker[:1], *SCRIPTS], before=constants)
     style = "\n".join(map(asset, (*STYLES, HERE / "live.css")))
     origin = " 'self'" if installable else ""
-    policy = POLICY.format(script=_digest(script), style=_digest(style), origin=origin)
+    policy = POLICY.format(script=digest(script), style=digest(style), origin=origin)
     if installable:
         policy += "; manifest-src 'self'"
     elements = [
@@ -108,14 +108,6 @@ def assemble(title: str, blocks: PageBlocks, *, links: str = "", installable: bo
         script=script,
     )
     return HtmlPage(page + "\n")
-
-
-def _script(files: Sequence[Path], before: str = "") -> str:
-    return "\n".join(["(() => {", '"use strict";', *filter(None, [before]), *map(asset, files), "})();"])
-
-
-def _digest(content: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode("ascii")
 
 
 def _block(name: str, content: bytes) -> str:

@@ -73,16 +73,25 @@ def shell(title: str, *, body: str, scripts: Sequence[Path], styles: Sequence[Pa
         scripts: files, concatenated into one scope; a script may use the definitions of earlier scripts.
         styles: style sheets in addition to the common one.
     """
-    script = "\n".join(["(() => {", '"use strict";', *map(asset, scripts), "})();"])
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    script = join_scripts(scripts)
     page = Template(asset(HERE / "page.html")).substitute(
         title=html.escape(f"{figures.visible(title, 80)} · multihead"),
-        digest=digest,
+        digest=digest(script),
         style="\n".join(map(asset, (*STYLES, *styles))),
         body=body,
         script=script,
     )
     return HtmlPage(page)
+
+
+def join_scripts(files: Sequence[Path], before: str = "") -> str:
+    """Return files as one script with a scope of its own."""
+    return "\n".join(["(() => {", '"use strict";', *filter(None, [before]), *map(asset, files), "})();"])
+
+
+def digest(content: str) -> str:
+    """Return a script's or style's hash as a content security policy names it."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode("ascii")
 
 
 def asset(path: Path) -> str:
