@@ -14,7 +14,6 @@ def kind(
     short: str,
     sides: tuple[str, str],
     token: str,
-    unit: str = "tokens",
 ) -> Json:
     """Return the labels of one kind of attention.
 
@@ -27,7 +26,6 @@ def kind(
         short: its label in the Sentence tab; "" to leave it out of that tab.
         sides: keys of the page data that hold the tokens of the rows and of the columns.
         token: labels of rows and columns, separated by "|".
-        unit: unit of distances.
     """
     (rows, columns), (row, column) = sides, token.split("|")
     return {
@@ -41,7 +39,7 @@ def kind(
         "columns": columns,
         "row": f"{row} (query)",
         "column": f"{column} (key)",
-        "unit": unit,
+        "unit": "tokens",
     }
 
 
@@ -95,26 +93,22 @@ BIDIRECTIONAL = {
     "lead": "Attention between the tokens in every layer and head, in both directions. Choose a head to "
     "enlarge it.",
 }
-PATCHES = kind(
-    "self",
-    tab="heads",
-    title="All patches",
-    name="Self-attention",
-    lead="Attention between all patches in every layer and head. A patch is named by its row and column.",
-    short="",
-    sides=("source", "source"),
-    token="patch|patch",
-    unit="patches",
-)
-DRAWING = kind(
-    "self",
-    tab="heads",
-    title="All positions",
-    name="Self-attention",
-    lead="Attention between all caption tokens and image positions in every layer and head. An image "
+PATCHES = {
+    **CAUSAL,
+    "title": "All patches",
+    "lead": "Attention between all patches in every layer and head. A patch is named by its row and column.",
+    "short": "",
+    "row": "patch (query)",
+    "column": "patch (key)",
+    "unit": "patches",
+}
+DRAWING = {
+    **CAUSAL,
+    "title": "All positions",
+    "lead": "Attention between all caption tokens and image positions in every layer and head. An image "
     "position is named by its row and column. Grey cells are masked: the position comes later, or lies "
     "outside the layer's sparse layout.",
-    short="",
-    sides=("source", "source"),
-    token="position|position",
-)
+    "short": "",
+    "row": "position (query)",
+    "column": "position (key)",
+}
