@@ -47,6 +47,12 @@ def _renamed_back(
     }
 
 
+def _different(s: Any, expressible: Mapping[str, object]) -> Iterator[str]:
+    for key, value in expressible.items():
+        if getattr(s, key) != value:
+            yield f"{key} = {_spell(getattr(s, key))}, not {_spell(value)}"
+
+
 def _marian_faults(s: Any) -> Iterator[str]:
     expressible = {
         "norm": "post",
@@ -59,9 +65,7 @@ def _marian_faults(s: Any) -> Iterator[str]:
         "norm_epsilon": _EPSILON,
         "window": 0,
     }
-    for key, value in expressible.items():
-        if getattr(s, key) != value:
-            yield f"{key} = {_spell(getattr(s, key))}, not {_spell(value)}"
+    yield from _different(s, expressible)
     width = s.d_model // s.num_heads
     for key, equal in (("d_k", width), ("d_v", width), ("num_kv_heads", s.num_heads)):
         if getattr(s, key) not in (0, equal):
@@ -124,19 +128,8 @@ def _marian_weights(ours: Weights, s: Any) -> dict[str, Tensor]:
     return theirs
 
 
-def _not_full(s: Any) -> Iterator[str]:
-    if s.attention != "full":
-        yield f'attention = "{s.attention}", not "full"'
-
-
-def _not_learned(s: Any) -> Iterator[str]:
-    if s.positions != "learned":
-        yield f'positions = "{s.positions}", not "learned"'
-
-
 def _gpt_faults(s: Any) -> Iterator[str]:
-    yield from _not_full(s)
-    yield from _not_learned(s)
+    yield from _different(s, {"attention": "full", "positions": "learned"})
     if s.d_k not in (0, s.d_model // s.num_heads):
         yield f"d_k = {s.d_k}, not {s.d_model // s.num_heads}"
     if s.activation not in _NAMES:
@@ -181,8 +174,7 @@ def _gpt_weights(ours: Weights, s: Any) -> dict[str, Tensor]:
 
 
 def _bert_faults(s: Any) -> Iterator[str]:
-    yield from _not_full(s)
-    yield from _not_learned(s)
+    yield from _different(s, {"attention": "full", "positions": "learned"})
     if s.activation not in _NAMES:
         yield f"activation = {s.activation}"
 
@@ -227,11 +219,7 @@ def _bert_weights(ours: Weights, s: Any) -> dict[str, Tensor]:
 
 
 def _vit_faults(s: Any) -> Iterator[str]:
-    yield from _not_full(s)
-    if s.stem != "linear":
-        yield f'stem = "{s.stem}", not "linear"'
-    if s.pooling != "class":
-        yield f'pooling = "{s.pooling}", not "class"'
+    yield from _different(s, {"attention": "full", "stem": "linear", "pooling": "class"})
 
 
 def _vit_config(s: Any, symbols: Symbols) -> dict[str, Any]:
