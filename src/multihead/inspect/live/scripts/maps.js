@@ -80,24 +80,14 @@ function paintGrid(kind, maps) {
         canvas,
       );
       grid.cells.push({ layer, head, canvas, element });
-      return h("td", {}, element);
+      return element;
     };
-    const heads = Array.from({ length: maps.heads }, (_, i) => i + 1);
-    const title = (head) => h("th", { scope: "col" }, head ? t("head", head) : t("all"));
-    grid.element.replaceChildren(
-      h(
-        "table",
-        {},
-        h("thead", {}, h("tr", {}, h("td"), heads.map(title), title(0))),
-        h(
-          "tbody",
-          {},
-          Array.from({ length: maps.layers }, (_, layer) =>
-            h("tr", {}, h("th", { scope: "row" }, t("layer", layer + 1)), heads.map((head) => cell(layer, head)), cell(layer, 0)),
-          ),
-        ),
-      ),
-    );
+    const heads = [...Array.from({ length: maps.heads }, (_, i) => i + 1), 0];
+    const rows = Array.from({ length: maps.layers }, (_, layer) => [
+      t("layer", layer + 1),
+      heads.map((head) => cell(layer, head)),
+    ]);
+    grid.element.replaceChildren(headedTable(heads.map((head) => (head ? t("head", head) : t("all"))), rows));
   }
   const [layer, head] = chosenHead(kind, maps);
   for (const one of grid.cells) {
@@ -120,16 +110,7 @@ function largeMap(kind, maps, room = attention.clientWidth) {
   paintMap(canvas, maps, layer, head);
   const svg = canvasSvg(width, height);
   svg.setAttribute("aria-label", t("mapTitle", layer + 1, head));
-  const image = s("image", {
-    href: canvas.toDataURL(),
-    x: side,
-    y: top,
-    width: columns * cell,
-    height: rows * cell,
-    preserveAspectRatio: "none",
-    "image-rendering": "pixelated",
-    class: "pixels",
-  });
+  const image = pixels(canvas.toDataURL(), { x: side, y: top, width: columns * cell, height: rows * cell });
   const row = s("rect", { class: "lit", x: side, height: cell, width: columns * cell, visibility: "hidden" });
   svg.append(image, row);
   maps.rows.forEach((one, i) =>

@@ -8,7 +8,7 @@ const alignment = {
     const layer = layerOf("cross", state.layer);
     const view = viewOf("cross", layer, headIn(layer));
     root.append(
-      h("div", { class: "controls" }, layerChoice("cross"), headChoice(layer), switches()),
+      h("div", { class: "controls" }, layerChoice(layersOf("cross"), layer), headChoice(layer), switches()),
       matrixFigure(view, "alignment", room),
     );
   },

@@ -23,14 +23,7 @@ const captionOverlay = {
       h(
         "div",
         { class: "controls" },
-        layers.length > 1
-          ? segments(
-              t`Layer`,
-              layers.map((one) => [one.layer, one.layer]),
-              layer.layer,
-              (value) => update({ layer: value }),
-            )
-          : null,
+        layerChoice(layers, layer),
         headChoice(layer),
       ),
       topWordFigure(weights, how, room),
@@ -53,14 +46,7 @@ const positionCount = () => content.image.rows * content.image.columns;
 
 /** Attention of each image position to each word: (positions, words), flat. */
 function wordWeights(layer, head) {
-  const count = positionCount() * content.image.words.length;
-  const all = weightsOf(layer);
-  if (head) return all.subarray((head - 1) * count, head * count);
-  const found = new Float32Array(count);
-  for (let i = 0; i < all.length; i++)
-    found[i % count] =
-      state.combine === "max" ? Math.max(found[i % count], all[i]) : found[i % count] + all[i] / layer.heads;
-  return found;
+  return combineHeads(weightsOf(layer), positionCount() * content.image.words.length, head);
 }
 
 const mapOfWord = (weights, word) =>
@@ -189,24 +175,11 @@ function everyHeadFigure(room) {
     })),
   ]);
   const title = t`Attention to “${all[shownWord].text}”: every layer and head`;
-  return figure({
+  return imageGridFigure(rows, columns, side, {
     name: "word-every-head",
     title,
     caption: t`Each map has its own colour scale. Choose a map to see all words in that layer and head.`,
-    body: h("div", { class: "heads" }, imageGrid(rows, columns, side)),
-    svg: () => imageGridSvg(rows, columns, side),
-    json: () =>
-      rows.flatMap(([, cells]) => cells.map(({ name, values }) => ({ what: name, values: [...values] }))),
-    table: () => ({
-      caption: title,
-      head: [t`layer and head`, t`position`, t`weight`],
-      rows: rows.flatMap(([, cells]) =>
-        cells.map(({ name, values }) => [
-          name,
-          positionName(values.indexOf(largest(values))),
-          largest(values).toFixed(3),
-        ]),
-      ),
-    }),
+    tableCaption: title,
+    head: [t`layer and head`, t`position`, t`weight`],
   });
 }

@@ -58,21 +58,20 @@ function matrix(rows, columns, data = new Float32Array(rows * columns)) {
   return { rows, columns, data, at: (i, j) => data[i * columns + j] };
 }
 
+/** Values of one head (from 1) among those of all heads, flat; or of all heads combined (0). */
+function combineHeads(all, size, head, how = state.combine) {
+  if (head) return all.subarray((head - 1) * size, head * size);
+  const found = new Float64Array(size);
+  for (let i = 0; i < all.length; i++)
+    found[i % size] = how === "max" ? Math.max(found[i % size], all[i]) : found[i % size] + (all[i] * size) / all.length;
+  return Float32Array.from(found);
+}
+
 /** Weights of one head (from 1), or of all heads combined (0); rows sum to 1. */
 function combined(layer, head, how) {
-  const all = weightsOf(layer);
-  const size = layer.queries * layer.keys;
-  if (head) return matrix(layer.queries, layer.keys, all.subarray((head - 1) * size, head * size));
-  const found = matrix(layer.queries, layer.keys);
-  for (let i = 0; i < size; i++) {
-    let value = 0;
-    for (let h = 0; h < layer.heads; h++) {
-      const weight = all[h * size + i];
-      value = how === "max" ? Math.max(value, weight) : value + weight;
-    }
-    found.data[i] = value;
-  }
-  return normalised(found);
+  const { queries, keys } = layer;
+  const found = matrix(queries, keys, combineHeads(weightsOf(layer), queries * keys, head, how));
+  return head ? found : normalised(found);
 }
 
 function normalised(given) {

@@ -92,6 +92,23 @@ function paint(canvas, rows, columns, colourOf) {
   context.putImageData(image, 0, 0);
 }
 
+/** A bitmap as an image of this size. */
+const pixels = (href, attributes) =>
+  s("image", { href, preserveAspectRatio: "none", "image-rendering": "pixelated", ...attributes });
+
+/** A table with a heading for each column and row; rows are [heading, cells]. */
+const headedTable = (columns, rows) =>
+  h(
+    "table",
+    {},
+    h("thead", {}, h("tr", {}, h("td"), columns.map((name) => h("th", { scope: "col" }, name)))),
+    h(
+      "tbody",
+      {},
+      rows.map(([name, cells]) => h("tr", {}, h("th", { scope: "row" }, name), cells.map((cell) => h("td", {}, cell)))),
+    ),
+  );
+
 /** The colour ramp in 256 steps, for bitmaps. */
 const palette = () => Array.from({ length: 256 }, (_, i) => between(ramp(), i / 255));
 
@@ -134,19 +151,16 @@ function segments(title, options, value, changed) {
   );
 }
 
-const toggle = (title, key) =>
+const onOff = (title, checked, changed) =>
   h(
     "label",
     { class: "switch", "data-control": title },
-    h("input", {
-      type: "checkbox",
-      role: "switch",
-      checked: state[key],
-      change: (event) => update({ [key]: event.target.checked }),
-    }),
+    h("input", { type: "checkbox", role: "switch", checked, change: (event) => changed(event.target.checked) }),
     h("i"),
     title,
   );
+
+const toggle = (title, key) => onOff(title, state[key], (on) => update({ [key]: on }));
 
 /** The switches that have an effect on this page. */
 function switches() {
@@ -161,12 +175,12 @@ function switches() {
   ];
 }
 
-const layerChoice = (kind) =>
-  layersOf(kind).length > 1
+const layerChoice = (layers, chosen) =>
+  layers.length > 1
     ? segments(
         t`Layer`,
-        layersOf(kind).map((one) => [one.layer, one.layer]),
-        layerOf(kind, state.layer).layer,
+        layers.map((one) => [one.layer, one.layer]),
+        chosen.layer,
         (layer) => update({ layer }),
       )
     : null;

@@ -156,15 +156,7 @@ function encodingSvg(table, room) {
   const image = bitmap(table.rows, table.columns, (p, d) => channelsOf(signedShade(table.at(p, d) / most)));
   const small = { fill: colour("faint") };
   svg.append(
-    s("image", {
-      href: image,
-      x: left,
-      y: top,
-      width,
-      height,
-      preserveAspectRatio: "none",
-      style: "image-rendering:pixelated",
-    }),
+    pixels(image, { x: left, y: top, width, height }),
     label(t`position`, 0, 0, 11, {
       ...small,
       "text-anchor": "middle",

@@ -30,22 +30,11 @@ function headsTab(id, title, kind, lead) {
             order = value;
             update({});
           }),
-          h(
-            "label",
-            { class: "switch", "data-control": t`Two side by side` },
-            h("input", {
-              type: "checkbox",
-              role: "switch",
-              checked: comparing,
-              change: (event) => {
-                comparing = event.target.checked;
-                chosenHeads[kind][1] = null;
-                update({});
-              },
-            }),
-            h("i"),
-            t`Two side by side`,
-          ),
+          onOff(t`Two side by side`, comparing, (on) => {
+            comparing = on;
+            chosenHeads[kind][1] = null;
+            update({});
+          }),
           switches(),
         ),
       );
@@ -167,31 +156,12 @@ function ranked(maps) {
 
 function inLayers(layers, maps) {
   const count = Math.max(...layers.map((one) => one.heads));
-  return h(
-    "table",
-    {},
-    h(
-      "thead",
-      {},
-      h(
-        "tr",
-        {},
-        h("td"),
-        Array.from({ length: count }, (_, i) => h("th", { scope: "col" }, count > 1 ? t`head ${i + 1}` : "")),
-      ),
-    ),
-    h(
-      "tbody",
-      {},
-      layers.map((layer) =>
-        h(
-          "tr",
-          {},
-          h("th", { scope: "row" }, t`layer ${layer.layer}`),
-          maps.filter((one) => one.layer === layer.layer).map((one) => h("td", {}, one.element)),
-        ),
-      ),
-    ),
+  return headedTable(
+    Array.from({ length: count }, (_, i) => (count > 1 ? t`head ${i + 1}` : "")),
+    layers.map(({ layer }) => [
+      t`layer ${layer}`,
+      maps.filter((one) => one.layer === layer).map((one) => one.element),
+    ]),
   );
 }
 
@@ -213,15 +183,7 @@ function gridSvg(maps, layers, side) {
       26 + layers.findIndex((one) => one.layer === layer) * (tall + 30),
     ];
     svg.append(
-      s("image", {
-        href: canvas.toDataURL(),
-        x,
-        y,
-        width: side,
-        height: tall,
-        preserveAspectRatio: "none",
-        style: "image-rendering:pixelated",
-      }),
+      pixels(canvas.toDataURL(), { x, y, width: side, height: tall }),
       label(`${measures.entropy.toFixed(1)} · ${measures.distance.toFixed(1)}`, x, y + tall + 13, 10, faint),
     );
   }

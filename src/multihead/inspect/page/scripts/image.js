@@ -123,16 +123,7 @@ function headView(layer) {
 
 /** Attention of the classifier's input to each patch. */
 function mapOf(layer, head) {
-  const all = floats(content.image.maps[layer - 1]);
-  const size = content.image.rows * content.image.columns;
-  if (head) return all.subarray((head - 1) * size, head * size);
-  const found = new Float32Array(size);
-  for (let i = 0; i < all.length; i++)
-    found[i % size] =
-      state.combine === "max"
-        ? Math.max(found[i % size], all[i])
-        : found[i % size] + (all[i] * size) / all.length;
-  return found;
+  return combineHeads(floats(content.image.maps[layer - 1]), content.image.rows * content.image.columns, head);
 }
 
 /** Attention of the query patch to each patch. */
@@ -174,24 +165,12 @@ function everyMap(layers, room) {
       },
     ],
   ]);
-  return figure({
+  return imageGridFigure(rows, columns, side, {
     name: "every-map",
     title: t`Attention of ${t(content.image.readout)}: every layer and head`,
     caption:
       t`Each map has its own colour scale: the brightest patch has the largest weight. Choose a map to enlarge it.`,
-    body: h("div", { class: "heads" }, imageGrid(rows, columns, side)),
-    svg: () => imageGridSvg(rows, columns, side),
-    json: () =>
-      rows.flatMap(([, cells]) => cells.map(({ name, values }) => ({ what: name, values: [...values] }))),
-    table: () => ({
-      caption: t`The patch with the largest weight in each map`,
-      head: [t`map`, t`patch`, t`weight`],
-      rows: rows.flatMap(([, cells]) =>
-        cells.map(({ name, values }) => {
-          const patch = values.indexOf(largest(values));
-          return [name, positionName(patch), largest(values).toFixed(4)];
-        }),
-      ),
-    }),
+    tableCaption: t`The patch with the largest weight in each map`,
+    head: [t`map`, t`patch`, t`weight`],
   });
 }

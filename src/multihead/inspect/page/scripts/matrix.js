@@ -64,7 +64,7 @@ function heatMap(view, room) {
     ...names.row.filter(Boolean),
     ...names.column.filter(Boolean),
     ...braces(view, left, top, cell),
-    scale(width - 44, top, Math.min(110, Math.max(rows * cell, 80)), most),
+    colourScale(width - 44, top, Math.min(110, Math.max(rows * cell, 80)), most.toFixed(1), shade),
   );
   pointing(svg, view, { left, top, cell, names });
   return svg;
@@ -81,13 +81,7 @@ function cells(view, cell, most) {
         ? colours[Math.min(255, Math.round((255 * view.matrix.at(i, j)) / most))]
         : masked,
     );
-    return s("image", {
-      href: address,
-      width: columns * cell,
-      height: rows * cell,
-      preserveAspectRatio: "none",
-      style: "image-rendering:pixelated",
-    });
+    return pixels(address, { width: columns * cell, height: rows * cell });
   }
   const gap = cell > 12 ? 1.5 : cell > 8 ? 0.8 : 0;
   const found = [];
@@ -139,15 +133,16 @@ function braces(view, left, top, cell) {
   ];
 }
 
-function scale(x, y, length, most) {
-  const steps = 24;
+/** A colour scale from 0 to the largest value. */
+function colourScale(x, y, length, most, colourOf) {
+  const steps = 32;
   const bars = Array.from({ length: steps }, (_, i) =>
     s("rect", {
       x,
       y: y + (i * length) / steps,
       width: 10,
       height: length / steps + 0.6,
-      fill: shade(1 - i / (steps - 1)),
+      fill: colourOf(1 - i / (steps - 1)),
     }),
   );
   const small = { fill: colour("faint"), "dominant-baseline": "central" };
@@ -155,7 +150,7 @@ function scale(x, y, length, most) {
     "g",
     {},
     bars,
-    label(most.toFixed(1), x + 14, y + 5, 10.5, small),
+    label(most, x + 14, y + 5, 10.5, small),
     label("0", x + 14, y + length - 5, 10.5, small),
   );
 }

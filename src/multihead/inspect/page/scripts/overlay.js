@@ -37,52 +37,22 @@ function heatOverlay(x, y, side, values, most = largest(values || [])) {
 /** The image, with a colour over each position unless colourOf is null. */
 function colourOverlay(x, y, side, colourOf) {
   const { src, small, rows, columns } = content.image;
-  const whole = {
-    x,
-    y,
-    width: side,
-    height: side,
-    preserveAspectRatio: "none",
-    style: "image-rendering:pixelated",
-  };
+  const whole = { x, y, width: side, height: side };
+  const address = colourOf && bitmap(rows, columns, (i, j) => colourOf(i * columns + j));
   return s(
     "g",
     {},
-    s("image", { href: side > 200 ? src : small, ...whole }),
-    colourOf
-      ? s("image", {
-          href: bitmap(rows, columns, (i, j) => colourOf(i * columns + j)),
-          opacity: opacity / 100,
-          "data-light": true,
-          ...whole,
-        })
-      : null,
+    pixels(side > 200 ? src : small, whole),
+    address ? pixels(address, { opacity: opacity / 100, "data-light": true, ...whole }) : null,
     // A white image on a white page needs a visible edge.
-    s("rect", { x, y, width: side, height: side, fill: "none", stroke: colour("rule") }),
+    s("rect", { ...whole, fill: "none", stroke: colour("rule") }),
   );
 }
 
-/** A colour scale from 0 to the largest value. */
 function hotScale(x, y, height, most) {
-  const steps = 32;
-  const length = Math.min(height, 140);
-  const small = { fill: colour("faint"), "dominant-baseline": "central" };
-  const element = s(
-    "g",
-    {},
-    Array.from({ length: steps }, (_, i) =>
-      s("rect", {
-        x,
-        y: y + (i * length) / steps,
-        width: 10,
-        height: length / steps + 0.6,
-        fill: rgb(hot(1 - i / (steps - 1))),
-      }),
-    ),
-    label(most.toPrecision(2), x + 15, y + 5, 10.5, small),
-    label("0", x + 15, y + length - 5, 10.5, small),
-  );
-  return { element, width: 19 + textWidth(most.toPrecision(2), 10.5) };
+  const text = most.toPrecision(2);
+  const element = colourScale(x, y, Math.min(height, 140), text, (share) => rgb(hot(share)));
+  return { element, width: 19 + textWidth(text, 10.5) };
 }
 
 /**
@@ -186,49 +156,23 @@ const positionName = (position) =>
  *   rows: [name of the row, [{ name, values, on, choose }]]; columns: their names.
  */
 function imageGrid(rows, columns, side) {
-  return h(
-    "table",
-    {},
+  const map = ({ id, name, values, on, choose, below }) =>
     h(
-      "thead",
-      {},
-      h(
-        "tr",
-        {},
-        h("td"),
-        columns.map((name) => h("th", { scope: "col" }, name)),
-      ),
-    ),
-    h(
-      "tbody",
-      {},
-      rows.map(([name, cells]) =>
-        h(
-          "tr",
-          {},
-          h("th", { scope: "row" }, name),
-          cells.map((cell) =>
-            h(
-              "td",
-              {},
-              h(
-                "button",
-                {
-                  type: "button",
-                  class: "mini",
-                  "data-map": cell.id,
-                  "aria-pressed": String(cell.on),
-                  title: cell.name,
-                  click: () => cell.choose(),
-                },
-                canvasSvg(side, side, heatOverlay(0, 0, side, cell.values)),
-                h("small", {}, cell.below),
-              ),
-            ),
-          ),
-        ),
-      ),
-    ),
+      "button",
+      {
+        type: "button",
+        class: "mini",
+        "data-map": id,
+        "aria-pressed": String(on),
+        title: name,
+        click: () => choose(),
+      },
+      canvasSvg(side, side, heatOverlay(0, 0, side, values)),
+      h("small", {}, below),
+    );
+  return headedTable(
+    columns,
+    rows.map(([name, cells]) => [name, cells.map(map)]),
   );
 }
 
@@ -245,6 +189,25 @@ function imageGridSvg(rows, columns, side) {
     cells.forEach((cell, i) => svg.append(heatOverlay(74 + i * (side + 10), y, side, cell.values)));
   });
   return svg;
+}
+
+/** The maps of every layer and head; their table has the position with the largest weight in each. */
+function imageGridFigure(rows, columns, side, { tableCaption, head, ...about }) {
+  const cells = rows.flatMap(([, row]) => row);
+  return figure({
+    ...about,
+    body: h("div", { class: "heads" }, imageGrid(rows, columns, side)),
+    svg: () => imageGridSvg(rows, columns, side),
+    json: () => cells.map(({ name, values }) => ({ what: name, values: [...values] })),
+    table: () => ({
+      caption: tableCaption,
+      head,
+      rows: cells.map(({ name, values }) => {
+        const most = largest(values);
+        return [name, positionName(values.indexOf(most)), most.toFixed(4)];
+      }),
+    }),
+  });
 }
 
 /** The positions with the largest values, as a table. */

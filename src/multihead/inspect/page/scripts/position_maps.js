@@ -20,15 +20,7 @@ function positionMaps(room) {
   const svg = canvasSvg(
     side + 14 + legend.width,
     side + 4,
-    s("image", {
-      href: address,
-      x: 0,
-      y: 2,
-      width: side,
-      height: side,
-      preserveAspectRatio: "none",
-      style: "image-rendering:pixelated",
-    }),
+    pixels(address, { x: 0, y: 2, width: side, height: side }),
     legend.element,
   );
   legend.element.lastChild.textContent = low.toFixed(1);

@@ -39,7 +39,7 @@ const sentence = {
               },
             )
           : null,
-        layerChoice(shownKind),
+        layerChoice(layersOf(shownKind), layer),
         headChoice(layer),
         switches(),
       ),

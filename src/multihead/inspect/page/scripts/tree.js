@@ -29,21 +29,10 @@ const tree = {
       h(
         "div",
         { class: "controls" },
-        h(
-          "label",
-          { class: "switch", "data-control": t`Pruned branches` },
-          h("input", {
-            type: "checkbox",
-            role: "switch",
-            checked: shownPruned,
-            change: (event) => {
-              shownPruned = event.target.checked;
-              update({});
-            },
-          }),
-          h("i"),
-          t`Pruned branches`,
-        ),
+        onOff(t`Pruned branches`, shownPruned, (on) => {
+          shownPruned = on;
+          update({});
+        }),
       ),
       player(step, last),
       ...(attended ? [attended] : []),
