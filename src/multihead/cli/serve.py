@@ -169,7 +169,7 @@ def _serving(options: Options) -> Serving:
         glossaries=Glossaries(named, folder),
         origin=options.origin,
         names=options.name,
-        log=json_log() if options.log == "json" else no_log,
+        log=json_log if options.log == "json" else no_log,
         metrics=Metrics(),
     )
 

@@ -33,8 +33,8 @@ class CurveLine:
 
     event: str
     keys: tuple[str, ...]
-    label: str
-    colour: str
+    label: str = ""
+    colour: str = ""
     best: str = ""
 
 

@@ -196,13 +196,13 @@ class Service:
         """
         return await self.run(lambda ticket: _translate(texts, direction, options, ticket), client)
 
-    async def run(self, compute: Callable[[Ticket], T], client: str = "", seconds: float | None = None) -> T:
+    async def run(self, compute: Callable[[Ticket], T], client: str = "") -> T:
         """Run a function in a thread; cancelling this call gives up its ticket.
 
         Raises:
             RefusedError: the queue is full, or the deadline passed.
         """
-        ticket = Ticket(client, self.seconds if seconds is None else seconds)
+        ticket = Ticket(client, self.seconds)
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._threads, compute, ticket)
@@ -303,13 +303,13 @@ def _notes(sentence: SentenceTranslation) -> list[str]:
     return notes
 
 
-def detect_languages(text: str, most: int = 5) -> list[identify.Guess]:
+def detect_languages(text: str) -> list[identify.Guess]:
     """Return the most probable languages of a text.
 
     Raises:
         RefusedError: language identification is not installed.
     """
     try:
-        return identify.identify(text, most=most)
+        return identify.identify(text, most=5)
     except UserError as error:
         raise RefusedError(501, str(error)) from None

@@ -42,7 +42,7 @@ def overlaid(
         [
             card(say(title), names, _chart(title, runs, settings, event, keys, zero))
             for title, event, keys, zero in charts
-            if any(points(run.events, CurveLine(event, keys, "", "")) for run in runs)
+            if any(points(run.events, CurveLine(event, keys)) for run in runs)
         ]
     )
 
@@ -57,7 +57,7 @@ def _chart(
 ) -> SafeHtml:
     series, numbers = [], [*dict.fromkeys(settings)]
     for run, setting in zip(runs, settings, strict=True):
-        logged = points(run.events, CurveLine(event, keys, "", ""))
+        logged = points(run.events, CurveLine(event, keys))
         notes = [say("update {}", f"{step:,}") for step, _ in logged] if event == "validation" else []
         thin = settings.count(setting) > 1
         markers = bool(notes) and len(logged) <= 40 and not thin
@@ -70,10 +70,8 @@ def _chart(
 def of_one(events: Sequence[Event], speed_unit: str) -> SafeHtml:
     """Return the curves of one run: training and validation loss in one chart, then the other metrics."""
     loss = [
-        Series(
-            say("training"), points(events, CurveLine("update", ("nll", "loss"), "", "")), 0, markers=False
-        ),
-        Series(say("validation"), points(events, CurveLine("validation", ("loss",), "", "")), 1),
+        Series(say("training"), points(events, CurveLine("update", ("nll", "loss"))), 0, markers=False),
+        Series(say("validation"), points(events, CurveLine("validation", ("loss",))), 1),
     ]
     cards = [_card(say("Loss (nats)"), loss)]
     for title, event, keys, zero in CHARTS:
@@ -81,7 +79,7 @@ def of_one(events: Sequence[Event], speed_unit: str) -> SafeHtml:
             cards.append(
                 _card(
                     say(title),
-                    [Series(say("validation"), points(events, CurveLine(event, keys, "", "")), 1)],
+                    [Series(say("validation"), points(events, CurveLine(event, keys)), 1)],
                     zero=zero,
                 )
             )
@@ -89,9 +87,7 @@ def of_one(events: Sequence[Event], speed_unit: str) -> SafeHtml:
         (say("Learning rate"), "rate"),
         (say("Speed ({} per second)", translate_known(speed_unit)), "tokens_per_second"),
     ):
-        series = Series(
-            say("training"), points(events, CurveLine("update", (key,), "", "")), 0, markers=False
-        )
+        series = Series(say("training"), points(events, CurveLine("update", (key,))), 0, markers=False)
         cards.append(_card(title, [series], zero=True))
     return join(cards)
 

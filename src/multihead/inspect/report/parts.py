@@ -46,11 +46,10 @@ def facts_table(rows: Iterable[tuple[str, Child]]) -> SafeHtml:
     return tag("table", cells, class_="facts") if cells else SafeHtml()
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[Child]], caption: str = "") -> SafeHtml:
+def table(head: Sequence[str], rows: Iterable[Sequence[Child]]) -> SafeHtml:
     """Return a plain table; the first cell of a row is its header."""
     return tag(
         "table",
-        tag("caption", caption) if caption else None,
         tag("thead", tag("tr", [tag("th", name, scope="col") for name in head])),
         tag(
             "tbody",
