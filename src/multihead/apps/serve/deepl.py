@@ -6,9 +6,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from multihead.apps.serve.documents import Documents, StoredDocument, download
+from multihead.apps.serve.documents import DocumentApi, StoredDocument, download
 from multihead.apps.serve.glossaries import Made, as_tsv, entries_of
-from multihead.apps.serve.handling import Handling, key_name, while_connected
+from multihead.apps.serve.handling import key_name, while_connected
 from multihead.apps.serve.refusal import RefusedError
 from multihead.apps.serve.request import checked_texts, language, one_text
 from multihead.apps.serve.service import Options
@@ -43,17 +43,8 @@ CHOICES: dict[str, tuple[object, ...]] = {
 """Accepted values of each option; others are refused, never ignored."""
 
 
-class DeepL:
-    """Routes of DeepL's API.
-
-    Args:
-        handling: reads and checks requests.
-        documents: translates and keeps documents.
-    """
-
-    def __init__(self, handling: Handling, documents: Documents) -> None:
-        self._handling, self._service = handling, handling.service
-        self._documents = documents
+class DeepL(DocumentApi):
+    """Routes of DeepL's API."""
 
     @property
     def routes(self) -> list[Route]:

@@ -187,6 +187,19 @@ class Documents:
             raise RefusedError(503, "too many documents at once; try again in a moment", retry=10)
 
 
+class DocumentApi:
+    """An API that translates documents too.
+
+    Args:
+        handling: reads and checks requests.
+        documents: translates and keeps documents.
+    """
+
+    def __init__(self, handling: Handling, documents: Documents) -> None:
+        self._handling, self._service = handling, handling.service
+        self._documents = documents
+
+
 def translated_name(path: Path, direction: ServedDirection) -> str:
     """Return the name of a translated file."""
     return f"{path.stem}.{direction.target}{path.suffix}"

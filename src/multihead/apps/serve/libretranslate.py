@@ -4,8 +4,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from multihead.apps.serve.documents import Documents, download, translated_name
-from multihead.apps.serve.handling import Handling, while_connected
+from multihead.apps.serve.documents import DocumentApi, download, translated_name
+from multihead.apps.serve.handling import while_connected
 from multihead.apps.serve.refusal import RefusedError
 from multihead.apps.serve.request import TRANSLATE, one_text, parse_request
 from multihead.apps.serve.service import ServedDirection, detect_languages
@@ -17,17 +17,8 @@ SUGGEST = ("q", "s", "source", "target", "api_key")
 TRANSLATE_FILE = ("file", "source", "target", "api_key")
 
 
-class LibreTranslate:
-    """Routes of LibreTranslate's API.
-
-    Args:
-        handling: reads and checks requests.
-        documents: translates and keeps documents.
-    """
-
-    def __init__(self, handling: Handling, documents: Documents) -> None:
-        self._handling, self._service = handling, handling.service
-        self._documents = documents
+class LibreTranslate(DocumentApi):
+    """Routes of LibreTranslate's API."""
 
     @property
     def routes(self) -> list[Route]:
