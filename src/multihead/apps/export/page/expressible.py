@@ -23,12 +23,7 @@ def _faults(described: EncoderDecoderSpec) -> Iterator[str]:
     if described.window:
         yield f"window = {described.window}: self-attention is restricted"
     for attention in described.attentions:
-        if attention.score.kind != "dot":
-            yield f'score = "{attention.score.kind}", not a dot product'
-        if attention.score.window is not None:
-            yield "self-attention is restricted to a window"
-        if attention.rotary is not None:
-            yield 'positions = "rotary"'
+        yield from attention_faults(attention)
     if len({attention.scale for attention in described.attentions}) > 1:
         yield "layers differ in the scale of their scores"
     if described.source_positions.kind != described.target_positions.kind:
@@ -51,6 +46,16 @@ def _faults(described: EncoderDecoderSpec) -> Iterator[str]:
     for stack in (described.encoder, described.decoder):
         if not 1 <= len(stack.layers) <= MOST_LAYERS:
             yield f"{len(stack.layers)} layers, not 1 to {MOST_LAYERS}"
+
+
+def attention_faults(attention: AttentionSpec) -> Iterator[str]:
+    """Yield the properties of an attention that no page's engine can express."""
+    if attention.score.kind != "dot":
+        yield f'score = "{attention.score.kind}", not a dot product'
+    if attention.score.window is not None:
+        yield "self-attention is restricted to a window"
+    if attention.rotary is not None:
+        yield 'positions = "rotary"'
 
 
 def _widths(

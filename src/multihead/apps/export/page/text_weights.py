@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import torch
 
-from multihead.apps.export.page.expressible import MOST_LAYERS
+from multihead.apps.export.page.expressible import MOST_LAYERS, attention_faults
 from multihead.apps.export.page.model_file import ModelFile
 from multihead.nn.description import CausalSpec, StackSpec
 
@@ -30,13 +30,7 @@ def layer_faults(stack: StackSpec) -> Iterator[str]:
     """Yield the properties of encoder layers that the page's engine cannot express."""
     layers = stack.layers
     for layer in layers:
-        attention = layer.self_attention
-        if attention.score.kind != "dot":
-            yield f'score = "{attention.score.kind}", not a dot product'
-        if attention.score.window is not None:
-            yield "self-attention is restricted to a window"
-        if attention.rotary is not None:
-            yield 'positions = "rotary"'
+        yield from attention_faults(layer.self_attention)
         if layer.feed_forward.activation not in ACTIVATIONS:
             yield f'activation = "{layer.feed_forward.activation}"'
     if len({residual.kind for layer in layers for residual in layer.residuals}) > 1:
