@@ -49,7 +49,7 @@ function figure({ name, title, caption, body, svg, json, table }) {
     ),
   ];
   for (const image of [body].flat())
-    if (image.localName === "svg" && !image.hasAttribute("aria-label")) image.setAttribute("aria-label", title || caption);
+    if (image?.localName === "svg" && !image.hasAttribute("aria-label")) image.setAttribute("aria-label", title || caption);
   const details = h(
     "details",
     {
