@@ -95,9 +95,7 @@ def export(
     verify(model, complete_spec(None), tokenizers, place=place)
     spec = complete_spec(None if quantization == "float32" else quantization)
 
-    compared: list[comparison.RuntimeComparison] = []
-
-    def fill(partial: Path) -> None:
+    def fill(partial: Path) -> comparison.RuntimeComparison:
         spec.save(str(partial))
         for file in run.folder.glob("tokenizer*.json"):
             shutil.copyfile(file, partial / file.name)
@@ -105,10 +103,9 @@ def export(
         result = comparison.compare(run, foreign, quantization, max_loss)
         remedy = "Export float32, or allow more with --max-loss." if quantization != "float32" else None
         result.write(partial, place=place, remedy=remedy)
-        compared.append(result)
+        return result
 
-    write_folder(folder, fill)
-    return compared[0]
+    return write_folder(folder, fill)
 
 
 def specification(model: nn.Module, *, place: str = "model") -> Any:

@@ -2,14 +2,17 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from multihead.errors import UserError
 from multihead.run import files
 from multihead.system import disk
 
+T = TypeVar("T")
 
-def write_folder(folder: Path, fill: Callable[[Path], object]) -> None:
-    """Create a folder atomically from the files that ``fill`` writes into a temporary folder.
+
+def write_folder(folder: Path, fill: Callable[[Path], T]) -> T:
+    """Create a folder atomically from the files that ``fill`` writes into a temporary one; return its result.
 
     Raises:
         UserError: the folder is not empty, or it cannot be written.
@@ -18,13 +21,14 @@ def write_folder(folder: Path, fill: Callable[[Path], object]) -> None:
     with files.report_disk_errors(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with files.beside(folder) as partial:
-            fill(partial)
+            result = fill(partial)
             for path in [*partial.rglob("*"), partial]:
                 disk.sync(path)
             if folder.exists():
                 folder.rmdir()
             partial.replace(folder)
         disk.sync(folder.parent)
+    return result
 
 
 def refuse_used(folder: Path) -> None:

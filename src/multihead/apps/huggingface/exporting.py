@@ -57,17 +57,15 @@ def export(run: Run, folder: Path) -> str:
     if faults:
         fact = f"{kind.architecture} cannot express this model: {', '.join(faults)}"
         raise UserError(fact, place=place, remedy="Use the run with multihead.")
-    results: list[str] = []
 
-    def fill(partial: Path) -> None:
+    def fill(partial: Path) -> str:
         _write(partial, kind, model, settings, run, tokenizers[0] if tokenizers else None)
         same_weights(Folder.open(partial), recipe, model.state_dict(), place)
         result = verify(run, model, partial, kind.architecture)
-        results.append(result)
         manifest.write(partial, TARGET, {"architecture": kind.architecture, "verified": result})
+        return result
 
-    write_folder(folder, fill)
-    return results[0]
+    return write_folder(folder, fill)
 
 
 def _write(

@@ -60,9 +60,8 @@ def export(run: Run, folder: Path) -> comparison.RuntimeComparison:
     described = described_in_arrays(model, place)
     limit: int | None = getattr(model, "limit", None)
     longest = limit or POSITIONS
-    compared: list[comparison.RuntimeComparison] = []
 
-    def fill(partial: Path) -> None:
+    def fill(partial: Path) -> comparison.RuntimeComparison:
         metadata = {"multihead.kind": run.recipe.kind}
         onnx.save(graphs.encoder(described, longest, metadata), partial / "encoder.onnx")
         onnx.save(graphs.decoder(described, longest, metadata), partial / "decoder.onnx")
@@ -73,10 +72,9 @@ def export(run: Run, folder: Path) -> comparison.RuntimeComparison:
         result = comparison.compare(run, foreign, "float32", sentences=SENTENCES)
         result.write(partial, place=place)
         manifest.write(partial, "onnx", {"opset": graphs.OPSET, "sentences": result.sentences})
-        compared.append(result)
+        return result
 
-    write_folder(folder, fill)
-    return compared[0]
+    return write_folder(folder, fill)
 
 
 def described_in_arrays(model: nn.Module, place: str) -> EncoderDecoderSpec:
