@@ -359,21 +359,6 @@ const TEXTS = {
 
 const percent = (share) => `${(100 * share).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
 
-const remembered = (key) => {
-  try {
-    return localStorage.getItem(`multihead-${key}`);
-  } catch {
-    return null; // a page opened from disk may have no storage
-  }
-};
-const remember = (key, value) => {
-  try {
-    localStorage.setItem(`multihead-${key}`, value);
-  } catch {
-    // as above
-  }
-};
-
 /** What the address asks for: live.html#language=ko&text=zweiundvierzig&kind=encoder; null: nothing. */
 const requested = (name, values = null) => {
   const value = new URLSearchParams(location.hash.slice(1)).get(name);

@@ -112,6 +112,23 @@ const headedTable = (columns, rows) =>
 /** The colour ramp in 256 steps, for bitmaps. */
 const palette = () => Array.from({ length: 256 }, (_, i) => between(ramp(), i / 255));
 
+/** Read a choice of an earlier visit; a page in a sandbox or opened from disk may remember nothing. */
+function remembered(name) {
+  try {
+    return localStorage.getItem(`multihead-${name}`);
+  } catch {
+    return null;
+  }
+}
+
+function remember(name, value) {
+  try {
+    localStorage.setItem(`multihead-${name}`, value);
+  } catch {
+    // The choice then holds for this visit.
+  }
+}
+
 // --- tooltip -------------------------------------------------------------------------------------
 
 const tip = document.getElementById("tip");

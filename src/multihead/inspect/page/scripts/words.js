@@ -1,22 +1,5 @@
 // Words of the page in English or Korean, and explanations of the terms.
 
-/** Read a choice of an earlier visit; a page in a sandbox remembers nothing. */
-function remembered(name) {
-  try {
-    return localStorage.getItem(`multihead-${name}`);
-  } catch {
-    return null;
-  }
-}
-
-function remember(name, value) {
-  try {
-    localStorage.setItem(`multihead-${name}`, value);
-  } catch {
-    // The choice then holds for this visit.
-  }
-}
-
 /** The language to begin with: the chosen one, or that of the browser. */
 const spoken = () => remembered("language") || (/^ko\b/.test(navigator.language) ? "ko" : "en");
 
