@@ -169,8 +169,7 @@ function paintFilling() {
   maskedFoot.replaceChildren(t("maskedHint", mask_text));
   filledHead.replaceChildren(h("h2", {}, t("filled")));
   filledText.setAttribute("aria-label", t("filled"));
-  const chip = (text) => h("button", { type: "button", class: "chip", click: () => textOf(text) }, text);
-  examples.replaceChildren(...(texts.length ? [h("span", { class: "faint" }, t("try")), ...texts.map(chip)] : []));
+  showExamples(texts, textOf);
   paintGaps();
 }
 

@@ -148,14 +148,13 @@ function paintFeet() {
   targetFoot.textContent = made.length ? [t("words", words), t("took", spent), ...left].join(" · ") : "";
 }
 
+function showExamples(texts, choose, lang = null) {
+  const chips = texts.map((text) => h("button", { type: "button", class: "chip", lang, click: () => choose(text) }, text));
+  examples.replaceChildren(...(chips.length ? [h("span", { class: "faint" }, t("try")), ...chips] : []));
+}
+
 function paintExamples() {
-  const texts = view.facts && !view.text ? view.facts.examples : [];
-  examples.replaceChildren(
-    ...(texts.length ? [h("span", { class: "faint" }, t("try"))] : []),
-    ...texts.map((text) =>
-      h("button", { type: "button", class: "chip", lang: directionOf()[0], click: () => setText(text) }, text),
-    ),
-  );
+  showExamples(view.facts && !view.text ? view.facts.examples : [], setText, directionOf()[0]);
 }
 
 function setText(text) {
