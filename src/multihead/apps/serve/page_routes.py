@@ -71,7 +71,7 @@ class PageRoutes:
 
     async def page(self, request: Request) -> Response:
         """Return the page."""
-        return HTMLResponse(_asset("page.html"), headers=HEADERS)
+        return HTMLResponse(_assets()["page.html"], headers=HEADERS)
 
     async def asset(self, request: Request) -> Response:
         """Return a script or style sheet of the page."""
@@ -80,7 +80,7 @@ class PageRoutes:
         if kind is None or name not in _assets():
             raise RefusedError(404, "there is no such file")
         headers = {**HEADERS, "Cache-Control": "no-cache"}
-        return Response(_asset(name), media_type=kind, headers=headers)
+        return Response(_assets()[name], media_type=kind, headers=headers)
 
     async def sentences(self, request: Request) -> Response:
         """Translate one text; the answer lists its sentences. Fields as in /translate."""
@@ -189,13 +189,8 @@ def _sentences(answer: TranslatedText, direction: ServedDirection) -> dict[str, 
 
 
 @cache
-def _assets() -> frozenset[str]:
-    return frozenset(path.name for path in FOLDER.iterdir())
-
-
-@cache
-def _asset(name: str) -> str:
-    return (FOLDER / name).read_text(encoding="utf-8")
+def _assets() -> dict[str, str]:
+    return {path.name: path.read_text(encoding="utf-8") for path in FOLDER.iterdir()}
 
 
 def _words() -> Any:
