@@ -16,8 +16,6 @@ const panes = h(
   h("div", { class: "pane" }, targetHead, output, searchRow, targetFoot),
 );
 
-const button = (text, click, more = {}) => h("button", { type: "button", class: "plain", click, ...more }, text);
-
 function directionOf() {
   const { facts } = view;
   const one = facts?.directions[view.direction];

@@ -144,6 +144,8 @@ const hideTip = () => (tip.hidden = true);
 
 // --- controls ------------------------------------------------------------------------------------
 
+const button = (text, click, more = {}) => h("button", { type: "button", class: "plain", click, ...more }, text);
+
 let controls = 0;
 
 /** Radio buttons in a row; options are [value, label]. */

@@ -32,7 +32,7 @@ function png(svg) {
   });
 }
 
-const button = (text, title, clicked) => h("button", { type: "button", title, click: clicked }, text);
+const exportButton = (text, title, clicked) => h("button", { type: "button", title, click: clicked }, text);
 
 /**
  * A figure with its caption, export buttons and table.
@@ -40,11 +40,11 @@ const button = (text, title, clicked) => h("button", { type: "button", title, cl
  */
 function figure({ name, title, caption, body, svg, json, table }) {
   const buttons = [
-    button("PNG", t`Save ${name} as PNG`, async () => download(`${name}.png`, await png(svg()))),
-    button("SVG", t`Save ${name} as SVG`, () =>
+    exportButton("PNG", t`Save ${name} as PNG`, async () => download(`${name}.png`, await png(svg()))),
+    exportButton("SVG", t`Save ${name} as SVG`, () =>
       download(`${name}.svg`, new Blob([svgText(svg())], { type: "image/svg+xml" })),
     ),
-    button("JSON", t`Save the data of ${name} as JSON`, () =>
+    exportButton("JSON", t`Save the data of ${name} as JSON`, () =>
       download(`${name}.json`, new Blob([JSON.stringify(json(), null, 1)], { type: "application/json" })),
     ),
   ];

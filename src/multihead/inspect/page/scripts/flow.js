@@ -69,13 +69,7 @@ function activate(row, event) {
 /** The way back from a part to the whole model. */
 const backToModel = () =>
   state.stepped && state.tab !== "flow"
-    ? h(
-        "button",
-        {
-          type: "button",
-          class: "plain back",
-          click: () => update({ tab: "flow", stepped: null }, `[data-part="${state.stepped}"]`),
-        },
-        t`← The whole model`,
-      )
+    ? button(t`← The whole model`, () => update({ tab: "flow", stepped: null }, `[data-part="${state.stepped}"]`), {
+        class: "plain back",
+      })
     : null;

@@ -95,11 +95,7 @@ const depth = () => chosenDepth ?? content.image.rollout.length;
 const queryPatchButton = () =>
   queryPatch === null || overlayMode === "rollout"
     ? null
-    : h(
-        "button",
-        { type: "button", class: "plain", id: "query-patch", click: () => setQuery(null) },
-        t`attention of the patch in ${positionName(queryPatch)} ✕`,
-      );
+    : button(t`attention of the patch in ${positionName(queryPatch)} ✕`, () => setQuery(null), { id: "query-patch" });
 
 function rolloutView() {
   const values = floats(content.image.rollout[depth() - 1]);

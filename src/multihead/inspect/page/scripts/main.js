@@ -15,7 +15,15 @@ const TABS = [
 if (!TABS.some((tab) => tab.id === state.tab)) state.tab = (TABS.find((tab) => tab !== flow) || flow).id;
 
 function heading() {
-  const next = isDark() ? "light" : "dark";
+  const language = state.language === "ko" ? "en" : "ko";
+  const changeLanguage = () => {
+    remember("language", language);
+    update({ language }, "#language");
+  };
+  const changeTheme = () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    update({}, "#theme");
+  };
   const chosen = hypothesis();
   const lines = content.heading || [
     [t`source`, content.sentence],
@@ -28,34 +36,8 @@ function heading() {
       h("h1", {}, "multihead"),
       h("span", {}, content.run),
       h("span", { class: "gap" }),
-      h(
-        "button",
-        {
-          type: "button",
-          class: "plain",
-          id: "language",
-          lang: state.language === "ko" ? "en" : "ko",
-          click: () => {
-            const language = state.language === "ko" ? "en" : "ko";
-            remember("language", language);
-            update({ language }, "#language");
-          },
-        },
-        state.language === "ko" ? "English" : "한국어",
-      ),
-      h(
-        "button",
-        {
-          type: "button",
-          class: "plain",
-          id: "theme",
-          click: () => {
-            document.documentElement.dataset.theme = next;
-            update({}, "#theme");
-          },
-        },
-        isDark() ? t`Light` : t`Dark`,
-      ),
+      button(state.language === "ko" ? "English" : "한국어", changeLanguage, { id: "language", lang: language }),
+      button(isDark() ? t`Light` : t`Dark`, changeTheme, { id: "theme" }),
     ),
     h(
       "dl",

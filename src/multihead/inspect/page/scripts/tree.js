@@ -124,36 +124,26 @@ function player(step, last) {
     at = to;
     update({}, "#step");
   };
+  const play = () => {
+    if (timer) stop();
+    else {
+      at = step >= last ? 0 : step;
+      timer = setInterval(() => {
+        if (at >= last || state.tab !== "search") {
+          stop();
+          update({});
+        } else {
+          at += 1;
+          update({}, "#play");
+        }
+      }, 700);
+    }
+    update({}, "#play");
+  };
   return h(
     "div",
     { class: "player" },
-    h(
-      "button",
-      {
-        type: "button",
-        class: "plain",
-        id: "play",
-        click: () => {
-          if (timer) {
-            stop();
-            update({}, "#play");
-            return;
-          }
-          at = step >= last ? 0 : step;
-          timer = setInterval(() => {
-            if (at >= last || state.tab !== "search") {
-              stop();
-              update({});
-            } else {
-              at += 1;
-              update({}, "#play");
-            }
-          }, 700);
-          update({}, "#play");
-        },
-      },
-      timer ? t`Pause` : t`Play`,
-    ),
+    button(timer ? t`Pause` : t`Play`, play, { id: "play" }),
     h("input", {
       type: "range",
       id: "step",
