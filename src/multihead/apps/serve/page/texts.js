@@ -11,7 +11,7 @@ const ENGLISH = {
   hint: ["Point at a word", " to see which words it comes from.\n", "Click it", " for other words in its place."],
   unreachable: "The server does not respond.", noneOther: "No other words here.", searching: "Searching …",
   numbered: (at, of) => (of > 1 ? `Sentence ${at} of ${of}` : "This sentence"), sure: (percent) => `confidence ${percent} %`,
-  review: "Worth a second look.", toReview: (count) => `${count.toLocaleString("en")} to review`, inspect: "Show all attention", others: "Other translations", keep: "Keep as a correction",
+  review: "Worth a second look.", toReview: (count) => `${count.toLocaleString("en")} to review`, inspect: "Show all attention", keep: "Keep as a correction",
   kept: "Kept, thank you", translating: "translating …", download: "Download", theme: { "": "◐ Auto", light: "☀ Light", dark: "☾ Dark" },
 };
 const KOREAN = {
@@ -26,7 +26,7 @@ const KOREAN = {
   hint: ["단어를 가리키면", " 어느 단어에서 왔는지 보입니다.\n", "단어를 누르면", " 그 자리에 올 다른 표현을 고를 수 있습니다."],
   unreachable: "서버가 응답하지 않습니다.", noneOther: "다른 표현이 없습니다.", searching: "찾는 중 …",
   numbered: (at, of) => (of > 1 ? `문장 ${at} / ${of}` : "이 문장"), sure: (percent) => `신뢰도 ${percent} %`,
-  review: "다시 확인해 보세요.", toReview: (count) => `확인할 곳 ${count.toLocaleString("ko")}개`, inspect: "어텐션 모두 보기", others: "다른 번역", keep: "수정 번역으로 저장",
+  review: "다시 확인해 보세요.", toReview: (count) => `확인할 곳 ${count.toLocaleString("ko")}개`, inspect: "어텐션 모두 보기", keep: "수정 번역으로 저장",
   kept: "저장했습니다", translating: "번역 중 …", download: "내려받기", theme: { "": "◐ 자동", light: "☀ 밝게", dark: "☾ 어둡게" },
 };
 export const UI = { en: ENGLISH, ko: KOREAN };
