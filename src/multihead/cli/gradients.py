@@ -64,8 +64,8 @@ def main(arguments: Sequence[str]) -> int:
     text = json.dumps({**conditions, **gradients.as_json(curves, distances)}, indent=2)
     files.write_text(folder / "gradients.json", text + "\n")
     gradients.draw(curves, distances, folder / "gradients.svg")
-    for title, moment in (("untrained", "untrained"), ("trained", "trained")):
-        console.print(f"\ngradient at the first symbol relative to distance 1, {title}")
+    for moment in ("untrained", "trained"):
+        console.print(f"\ngradient at the first symbol relative to distance 1, {moment}")
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
         for column in ("distance", *map(str, distances)):
             table.add_column(column, justify="left" if column == "distance" else "right", no_wrap=True)
