@@ -98,20 +98,18 @@ def _reviews(path: Path) -> Sequence[tuple[str, str]]:
 
 
 def _listops(asked: GivenOptions, console: Console) -> None:
-    shortest, longest_asked = _range(asked, "100-400")
+    shortest, longest = _range(asked, "100-400")
     count = 20_000 if asked.count is None else asked.count
     if count < FEWEST:
         raise UserError(f"--count {count}", remedy=f"Give at least {FEWEST}.")
     folder = Path(asked.to or "data/listops")
-    examples = [*listops.make(count, shortest, longest_asked, asked.seed)]
+    examples = [*listops.make(count, shortest, longest, asked.seed)]
     files.make_folder(folder)
     for name, text in listops.files(examples).items():
         files.write_text(folder / name, text)
-    longest, mean = (
-        max(len(example.tokens) for example in examples),
-        sum(len(example.tokens) for example in examples) / count,
-    )
-    console.print(f"{count:,} expressions of {mean:.0f} tokens on average, at most {longest}, in {folder}")
+    lengths = [len(example.tokens) for example in examples]
+    size = f"{sum(lengths) / count:.0f} tokens on average, at most {max(lengths)}"
+    console.print(f"{count:,} expressions of {size}, in {folder}")
 
 
 def _coreference(asked: GivenOptions, console: Console) -> None:
