@@ -16,7 +16,7 @@ from multihead.tasks.translation.suggest.sizes import own_defaults, sized_as
 from multihead.tasks.translation.without_effect import refuse_keys, refuse_without_effect
 from multihead.text.corpus import check_sides
 from multihead.text.symbols import ALL_STANDARD, STANDARD
-from multihead.workflows.resolve_recipe import DURATION_KEYS
+from multihead.workflows.resolve_recipe import DURATION_KEYS, existing_duration
 from multihead.workflows.suggested_recipe import Files
 
 KEYS = ("data.corpora", "data.corpus")
@@ -89,21 +89,13 @@ def _select(
         place = Run.open(init).fit_for("translation").folder / "recipe.toml"
         given = {"name": f"{recipes.load(place).name}-tuned", "training.horizon": 0, **given}
         suggested = _suggest(recipes.load(place, given), given)
-        duration = {key: suggested[key] for key in DURATION_KEYS} | _existing_duration(run)
+        duration = {key: suggested[key] for key in DURATION_KEYS} | existing_duration(run)
         return recipes.load(place, {**duration, **given})
     first = recipes.from_toml("", overrides=given)
     recipes.refuse_contradictions(first)
     named = {"name": _name(corpora(first.data)), "model.tied": "all"}
-    settings = {**_suggest(first, given), **_existing_duration(run)}
+    settings = {**_suggest(first, given), **existing_duration(run)}
     return recipes.from_toml("", overrides={**named, **settings, **given})
-
-
-def _existing_duration(run: Path | None) -> dict[str, object]:
-    """Return the duration settings of an existing run, see ``resolve_recipe``."""
-    if run is None or not Run.exists(run):
-        return {}
-    values = Run.open(run).recipe.values()
-    return {key: values[key] for key in DURATION_KEYS}
 
 
 def _suggest(first: Recipe[Settings], given: Mapping[str, object]) -> Mapping[str, object]:

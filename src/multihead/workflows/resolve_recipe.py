@@ -132,7 +132,7 @@ def _select(
         return _fine_tuning(init / "recipe.toml", named, given, run)
     if isinstance(kind := given.get("model.kind"), str):
         _refuse_pairs(named, model_kinds.task(kind))
-    return suggest_recipe(named, given, _existing_duration(run))
+    return suggest_recipe(named, given, existing_duration(run))
 
 
 def _refuse_pairs(named: Files, task: str) -> None:
@@ -179,7 +179,7 @@ def _fine_tuning(
         suggested = suggest(measure(refuse_standard_input(first.data)), requested).settings
     else:
         suggested = suggest_settings(measure_corpus(refuse_standard_input(first.data)), _steps(first, given))
-    duration = {key: suggested[key] for key in DURATION_KEYS} | _existing_duration(run)
+    duration = {key: suggested[key] for key in DURATION_KEYS} | existing_duration(run)
     return recipes.load(place, {**overrides, **duration, **given})
 
 
@@ -205,7 +205,7 @@ def _refuse_vocabulary(base: Recipe[Settings], recipe: Recipe[Settings], given: 
             )
 
 
-def _existing_duration(run: Path | None) -> dict[str, object]:
+def existing_duration(run: Path | None) -> dict[str, object]:
     """Return the duration settings of an existing run.
 
     They stay as they were at its start, so that ``training.steps`` alone extends or shortens a run.
