@@ -8,9 +8,11 @@ import pytest
 import torch
 from ranks import Ranks, free_port
 
+import multihead
 from multihead.cli import main
 from multihead.errors import UserError
 from multihead.system import parallel, rendezvous
+from multihead.workflows import same_start
 
 MODULE = Path(failing_ranks.__file__)
 
@@ -122,3 +124,15 @@ def test_processes_that_share_a_gpu_do_not_use_nccl(
     monkeypatch.setattr(torch.distributed, "is_nccl_available", lambda: True)
     monkeypatch.setenv("LOCAL_WORLD_SIZE", str(processes))
     assert rendezvous._backend() == carrier
+
+
+def test_the_hash_of_the_source_covers_every_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Path(multihead.__file__).parent == same_start.PACKAGE
+    (tmp_path / "nn").mkdir()
+    layer = tmp_path / "nn" / "layers.py"
+    monkeypatch.setattr(same_start, "PACKAGE", tmp_path)
+    hashes = []
+    for content in ("x = 1", "x = 2"):
+        layer.write_text(content)
+        hashes.append(same_start.source_hash.__wrapped__())
+    assert hashes[0] != hashes[1]

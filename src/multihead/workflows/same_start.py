@@ -83,6 +83,7 @@ def refuse_other_machines(settings: OptimisationSettings, device: torch.device) 
         parallel.require_equal_facts(facts, SAME_CODE)
 
 
+PACKAGE = Path(__file__).parents[1]
 _NAMES = {"kernels": "native kernels", "format": "precision", "torch": "PyTorch"}
 
 
@@ -95,9 +96,8 @@ def refuse_other_data(fingerprint: str) -> None:
 def source_hash() -> str:
     """Return a hash of the package's source code, 16 hexadecimal digits."""
     digest = hashlib.sha256()
-    root = Path(parallel.__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    for path in sorted(PACKAGE.rglob("*.py")):
+        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -202,7 +202,7 @@ const TEXTS = {
     try: "예문",
     words: (n) => `단어 ${n}개`,
     letters: (n) => `${n.toLocaleString("ko")}자`,
-    took: (ms) => `${ms < 10 ? ms.toFixed(1) : Math.round(ms)}ms`,
+    took: (ms) => `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`,
     progress: (i, n) => `문장 ${n}개 중 ${i}번째`,
     cut: (n) => `모델이 읽기에 너무 긴 문장 ${n}개를 나누어 번역했습니다.`,
     why: "다른 선택지",
