@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from multihead.data import plan, selection, spool
 from multihead.data.closed_sets import CLOSED
 from multihead.data.hashes import are_in, count_in, first_occurrences, sentence_hash
-from multihead.data.selection import DROPPED, TRAIN, VALID, Selection, hold_out, select
+from multihead.data.selection import DROPPED, TRAIN, VALID, Selection, select
 from multihead.data.vocabularies import evenly_spaced
 from multihead.errors import UserError
 from multihead.recipe.settings import DataSettings
@@ -57,17 +57,17 @@ def test_no_sentence_of_either_side_is_shared_with_training(
     ],
 )
 def test_one_per_cent_is_held_out_within_limits(total: int, fraction: float, expected: int) -> None:
-    apart = np.arange(total, dtype=np.uint64)
-    roles = hold_out(apart, apart, fraction, seed=1)
+    apart = [(f"s{i}", f"t{i}") for i in range(total)]
+    roles = select(apart, DataSettings(valid_fraction=fraction), hold_out=True).roles
     assert np.count_nonzero(roles == VALID) == expected
     assert np.count_nonzero(roles == DROPPED) == 0
 
 
 def test_pairs_that_share_a_sentence_are_preferably_kept_for_training() -> None:
-    sources = np.array([7, 7, 7, *range(100, 200)], dtype=np.uint64)
-    targets = np.array([1, 2, 3, *range(100, 198), 5, 5], dtype=np.uint64)
+    sources, targets = [7, 7, 7, *range(100, 200)], [1, 2, 3, *range(100, 198), 5, 5]
+    pairs = [(f"s{source}", f"t{target}") for source, target in zip(sources, targets, strict=True)]
     for seed in range(20):
-        roles = hold_out(sources, targets, 0.01, seed)
+        roles = select(pairs, DataSettings(seed=seed), hold_out=True).roles
         assert np.count_nonzero(roles == VALID) == 50
         assert set(roles[[0, 1, 2, -2, -1]]) == {TRAIN}
 
@@ -113,8 +113,8 @@ def test_held_out_pairs_depend_on_the_seed_alone() -> None:
 
 
 def test_held_out_pairs_come_from_all_parts_of_the_corpus() -> None:
-    apart = np.arange(10_007, dtype=np.uint64)
-    places = np.flatnonzero(hold_out(apart, apart, 0.01, seed=1) == VALID)
+    apart = [(f"s{i}", f"t{i}") for i in range(10_007)]
+    places = np.flatnonzero(select(apart, DataSettings(), hold_out=True).roles == VALID)
     assert all(np.count_nonzero(places // 2502 == quarter) >= 10 for quarter in range(4))
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from multihead.data.build_cache import report_cache_errors
 from multihead.data.closed_sets import is_closed
-from multihead.data.hashes import Hashes, are_in, sentence_hash
+from multihead.data.hashes import are_in, sentence_hash
 from multihead.data.plan import first_of_shuffled
 from multihead.data.spool import (
     CHUNK,
@@ -18,7 +18,6 @@ from multihead.data.spool import (
     PairHashes,
     Side,
     UnmarkedHashes,
-    Whole,
     at_places,
     counts,
 )
@@ -92,7 +91,7 @@ def select(pairs: Iterable[tuple[str, str]], data: DataSettings, *, hold_out: bo
             total = Selection(roles, report, 0).count(TRAIN)
             sides = UnmarkedHashes(sources, repeated), UnmarkedHashes(targets, repeated)
             start = 0
-            for split in _held_out(*sides, total, data.valid_fraction, data.seed):
+            for split in _hold_out(*sides, total, data.valid_fraction, data.seed):
                 start = _assign(roles, start, split)
                 shared += int(np.count_nonzero(split == DROPPED))
             _check_left(roles, report)
@@ -142,7 +141,9 @@ def _surplus(roles: NDArray[np.uint8], most: int) -> Iterator[int]:
         done += len(places)
 
 
-def hold_out(sources: Hashes, targets: Hashes, fraction: float, seed: int) -> NDArray[np.uint8]:
+def _hold_out(
+    sources: Side, targets: Side, total: int, fraction: float, seed: int
+) -> Iterator[NDArray[np.uint8]]:
     """Hold out validation pairs that share no sentence of either side with training.
 
     Of randomly drawn candidates, the pairs with the least frequent sentences are held out; usually these
@@ -150,21 +151,15 @@ def hold_out(sources: Hashes, targets: Hashes, fraction: float, seed: int) -> ND
     that is a closed set does not count, see ``closed_sets``.
 
     Args:
-        sources: hashes of the source sentences, (N,).
-        targets: hashes of the target sentences, (N,).
+        sources: hashes of the source sentences.
+        targets: hashes of the target sentences.
+        total: number of pairs.
         fraction: fraction of the pairs to hold out, clamped to 50 to 2,000 pairs and at most half of all.
         seed: seeds the choice of candidates.
 
-    Returns:
-        TRAIN, VALID or DROPPED for each pair, (N,).
+    Yields:
+        TRAIN, VALID or DROPPED for each pair, in chunks.
     """
-    return np.concatenate([*_held_out(Whole(sources), Whole(targets), len(sources), fraction, seed)])
-
-
-def _held_out(
-    sources: Side, targets: Side, total: int, fraction: float, seed: int
-) -> Iterator[NDArray[np.uint8]]:
-    """Yield the roles that :func:`hold_out` returns, in chunks."""
     count = max(MIN_HELD_OUT, min(round(fraction * total), MAX_HELD_OUT))
     count = max(1, min(count, total // 2))
     candidates = first_of_shuffled(total, CANDIDATES_PER_PAIR * count, seed, "held out")

@@ -149,18 +149,6 @@ class UnmarkedHashes:
             yield hashes
 
 
-class Whole:
-    """Hashes in memory, with the interface of a spool."""
-
-    def __init__(self, hashes: Hashes) -> None:
-        self._hashes = hashes
-
-    def chunks(self) -> Iterator[Hashes]:
-        """Yield the hashes in order, as arrays."""
-        for start in range(0, len(self._hashes), CHUNK):
-            yield self._hashes[start : start + CHUNK]
-
-
 class PairHashes:
     """Hashes of whole pairs, computed from the hashes of their sides."""
 
@@ -173,7 +161,7 @@ class PairHashes:
             yield of_pairs(source, target)
 
 
-Side = UnmarkedHashes | Whole | PairHashes
+Side = UnmarkedHashes | PairHashes
 
 
 def at_places(side: Side, places: NDArray[np.int64]) -> Hashes:
