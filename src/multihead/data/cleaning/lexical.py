@@ -57,25 +57,21 @@ MOVED = 0.02
 
 @dataclass(frozen=True)
 class Evidence:
-    """Log-odds that sides belong together, each (N,), and the shifts that follow.
+    """Evidence about N pairs.
 
     Attributes:
-        direct: log-odds of each source and its own target.
-        later: log-odds of each source and the next line's target.
-        earlier: log-odds of each source and the previous line's target.
-        moved: number of lines the targets are shifted by, see ``shifts.line_shifts``.
+        direct: log-odds that each source belongs to its own target, (N,).
+        moved: number of lines the targets are shifted by, (N,), see ``shifts.line_shifts``.
         separation: probability that a pair of the corpus has more evidence than a random one (the area under
             the ROC curve); 0.5 if the sides have nothing to do with each other.
     """
 
     direct: Floats
-    later: Floats
-    earlier: Floats
     moved: Ints
     separation: float
 
 
-def evidence(sources: Sequence[str], targets: Sequence[str], *, seed: int = 1) -> Evidence:
+def evidence(sources: Sequence[str], targets: Sequence[str]) -> Evidence:
     """Return the evidence about all pairs of a corpus, in order.
 
     The models learn from lines that belong together. A shift by one line, of the whole corpus or a part of
@@ -86,9 +82,9 @@ def evidence(sources: Sequence[str], targets: Sequence[str], *, seed: int = 1) -
         views.append((characters(sources), characters(targets)))
     lengths = [np.log1p(np.array([len(line) for line in lines])) for lines in (sources, targets)]
     shift = np.full(len(sources), _constant_shift(*views[0]))
-    estimate = _judge(views, lengths, shift, seed)
+    estimate = _judge(views, lengths, shift)
     if np.mean(estimate.moved != shift) > MOVED:
-        estimate = _judge(views, lengths, estimate.moved, seed)
+        estimate = _judge(views, lengths, estimate.moved)
     return estimate
 
 
@@ -105,7 +101,7 @@ def _constant_shift(source: Side, target: Side) -> int:
     return best if explained[best] > explained[0] + CLEARLY else 0
 
 
-def _judge(views: Sequence[View], lengths: Sequence[Floats], shift: Ints, seed: int) -> Evidence:
+def _judge(views: Sequence[View], lengths: Sequence[Floats], shift: Ints) -> Evidence:
     """Return the evidence of models trained on each source and the target at this shift."""
     count = len(lengths[0])
     places = np.arange(count)
@@ -116,7 +112,7 @@ def _judge(views: Sequence[View], lengths: Sequence[Floats], shift: Ints, seed: 
         "earlier": (places - 1) % count,
         "true": partner,
         "false": (partner + 1) % count,
-        "random": shuffle_indices(count, seed, "mispaired"),
+        "random": shuffle_indices(count, 1, "mispaired"),
     }
     if not shift.any():
         del others["true"], others["false"]
@@ -133,7 +129,7 @@ def _judge(views: Sequence[View], lengths: Sequence[Floats], shift: Ints, seed: 
     weights = _regression(true, np.concatenate([features["random"], false]))
     direct, later, earlier = (_with_one(features[name]) @ weights for name in ("direct", "later", "earlier"))
     separation = _separation(*(_with_one(table) @ weights for table in (true, features["random"])))
-    return Evidence(direct, later, earlier, line_shifts(direct, later, earlier), separation)
+    return Evidence(direct, line_shifts(direct, later, earlier), separation)
 
 
 def _gains(source: Side, target: Side, partner: Ints, others: Mapping[str, Ints]) -> dict[str, Floats]:
