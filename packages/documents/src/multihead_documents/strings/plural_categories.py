@@ -21,28 +21,7 @@ _LANGUAGES = {
 
 Some also have one for millions or for fractions, which falls back to other.
 """
-_ONE_OF_MANY = frozenset(
-    (
-        "be",
-        "br",
-        "bs",
-        "dsb",
-        "fil",
-        "gd",
-        "gv",
-        "hr",
-        "hsb",
-        "is",
-        "lt",
-        "lv",
-        "mk",
-        "ru",
-        "sh",
-        "sl",
-        "sr",
-        "uk",
-    )
-)
+_ONE_OF_MANY = "be br bs dsb fil gd gv hr hsb is lt lv mk ru sh sl sr uk"
 """Languages whose ``one`` also counts other numbers than 0 and 1, such as 21."""
 _PLACEHOLDER = re.compile(r"%[^\s%]|\{")
 _SETS = {code: tuple(names.split()) for names, codes in _LANGUAGES.items() for code in codes.split()}
@@ -71,7 +50,7 @@ def source_category(wanted: str, texts: Mapping[str, str], language: str | None)
     if wanted not in texts:
         return "other" if "other" in texts else list(texts)[-1]
     counts = [len(_PLACEHOLDER.findall(texts.get(name, ""))) for name in (wanted, "other")]
-    if wanted == "one" and counts[0] < counts[1] and language and _code(language) in _ONE_OF_MANY:
+    if wanted == "one" and counts[0] < counts[1] and language and _code(language) in _ONE_OF_MANY.split():
         return "other"
     return wanted
 
