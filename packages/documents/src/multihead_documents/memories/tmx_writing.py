@@ -1,14 +1,11 @@
 """Translation memories in TMX 1.4, with the tags of their segments."""
 
 import importlib.metadata
-import re
 from collections.abc import Iterable, Iterator
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import quoteattr
 
 from multihead_documents.markup import Markup, Tag
-
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 has not."""
+from multihead_documents.xml.events import escape
 
 
 def tmx_lines(pairs: Iterable[tuple[Markup, Markup]], source: str, target: str) -> Iterator[str]:
@@ -43,7 +40,7 @@ def _content(side: Markup, numbers: dict[str, str]) -> str:
     for piece in side.pieces:
         if isinstance(piece, str):
             # A line feed is white space here, and each unit keeps to its lines.
-            parts.append(escape(_FORBIDDEN.sub("\ufffd", piece), {"\n": "&#10;", "\r": "&#13;"}))
+            parts.append(escape(piece).replace("\n", "&#10;"))
             continue
         number = numbers[piece.id]
         whole = {Tag(piece.id, "open"), Tag(piece.id, "close")} <= kinds
