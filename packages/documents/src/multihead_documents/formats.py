@@ -14,8 +14,9 @@ from multihead_documents.reading import MAX_BYTES
 
 _SLOW = 8 << 20
 """Size limit of a file whose parser is slow, or needs much memory: 8 MiB."""
-_TARGET = ("target_language",)
-_BOTH = ("source_language", *_TARGET)
+_BOTH = ("source_language", "target_language")
+_TEXT_BOTH = ("text", *_BOTH)
+_TEXT_TO, _DATA_TO = ("text", "target_language"), ("data", "target_language")
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ FORMATS = (
         "po",
         (".po", ".pot"),
         "strings.po:Catalogue",
-        ("text", *_TARGET),
+        _TEXT_TO,
         "strings.po:catalogue_text",
         bilingual=True,
         comments=True,
@@ -90,14 +91,14 @@ FORMATS = (
         "xliff",
         (".xliff", ".xlf"),
         "memories.xliff:Xliff",
-        ("data", *_TARGET),
+        _DATA_TO,
         bilingual=True,
         comments=True,
         messages="order",
     ),
     Format("tmx", (".tmx",), "memories.tmx:Tmx", ("data", *_BOTH), bilingual=True),
-    Format("html", (".html", ".htm"), "web.html:Page", ("text", *_BOTH), "web.html:page_text"),
-    Format("html", (".xhtml",), "web.xhtml:XhtmlPage", ("text", *_BOTH), "web.xhtml:xhtml_text"),
+    Format("html", (".html", ".htm"), "web.html:Page", _TEXT_BOTH, "web.html:page_text"),
+    Format("html", (".xhtml",), "web.xhtml:XhtmlPage", _TEXT_BOTH, "web.xhtml:xhtml_text"),
     Format("epub", (".epub",), "web.epub:Book", _BOTH),
     Format("docx", (".docx", ".docm", ".dotx"), "office.docx:WordDocument", _BOTH, comments=True),
     Format("pptx", (".pptx", ".pptm", ".potx", ".ppsx"), "office.pptx:Presentation", _BOTH),
@@ -109,7 +110,7 @@ FORMATS = (
         "json",
         (".json", ".arb"),
         "strings.json_messages:JsonMessages",
-        ("text", *_TARGET),
+        _TEXT_TO,
         seldom=True,
         messages="order",
     ),
@@ -117,7 +118,7 @@ FORMATS = (
         "yaml",
         (".yml", ".yaml"),
         "strings.yaml_messages:YamlMessages",
-        ("text", *_BOTH),
+        _TEXT_BOTH,
         largest=_SLOW,
         seldom=True,
         messages="order",
@@ -130,20 +131,13 @@ FORMATS = (
         seldom=True,
         messages="numbers",
     ),
-    Format(
-        "android",
-        (".xml",),
-        "strings.android:AndroidStrings",
-        ("data", *_TARGET),
-        seldom=True,
-        messages="numbers",
-    ),
+    Format("android", (".xml",), "strings.android:AndroidStrings", _DATA_TO, seldom=True, messages="numbers"),
     Format("resx", (".resx", ".resw"), "strings.resx:Resources", ("data",), messages="order"),
     Format(
         "qt",
         (".ts",),
         "strings.qt_linguist:QtTranslations",
-        ("data", *_TARGET),
+        _DATA_TO,
         bilingual=True,
         seldom=True,
         messages="qt",
@@ -155,33 +149,22 @@ FORMATS = (
         decoder="strings.apple_strings:strings_text",
         messages="numbers",
     ),
-    Format(
-        "stringsdict",
-        (".stringsdict",),
-        "strings.stringsdict:PluralRules",
-        ("data", *_TARGET),
-        messages="numbers",
-    ),
+    Format("stringsdict", (".stringsdict",), "strings.stringsdict:PluralRules", _DATA_TO, messages="numbers"),
     Format(
         "xcstrings",
         (".xcstrings",),
         "strings.xcstrings:StringCatalogue",
-        ("text", *_TARGET),
+        _TEXT_TO,
         bilingual=True,
         messages="numbers",
     ),
     Format("csv", (".csv", ".tsv"), "csv_table:CsvTable", ("text", "columns"), seldom=True),
     Format(
-        "markdown",
-        (".md", ".markdown", ".mdx", ".qmd", ".rmd"),
-        "markdown.markdown:Markdown",
-        largest=_SLOW,
+        "markdown", (".md", ".markdown", ".mdx", ".qmd", ".rmd"), "markdown.markdown:Markdown", largest=_SLOW
     ),
     Format("notebook", (".ipynb",), "markdown.notebook:Notebook"),
     Format("rst", (".rst",), "rst.rst:ReStructuredText", largest=_SLOW),
-    Format(
-        "latex", (".tex",), "latex.latex:Latex", ("text", *_BOTH), "latex.latex:latex_text", largest=_SLOW
-    ),
+    Format("latex", (".tex",), "latex.latex:Latex", _TEXT_BOTH, "latex.latex:latex_text", largest=_SLOW),
 )
 
 BY_ENDING = {ending: format for format in FORMATS for ending in format.endings}
