@@ -9,7 +9,7 @@ from multihead_documents.memories.xliff_units import Languages, Part, Unit, xlif
 from multihead_documents.segment import Segment, Translation
 from multihead_documents.splice import Edit, Span
 from multihead_documents.xml.document import Parts, XmlDocument, prefix_of, start_tag
-from multihead_documents.xml.events import FORBIDDEN, Event, xml_events
+from multihead_documents.xml.events import Event, escape, xml_events
 
 AUTHOR = "multihead"
 """Author of notes that are added."""
@@ -38,12 +38,7 @@ class Xliff(XmlDocument):
     def _escape(self, text: str) -> bytes:
         if self._version == 1:
             return super()._escape(text)
-        pieces = FORBIDDEN.split(text)
-        codes = [f'<{self._prefix}cp hex="{ord(character):04X}"/>' for character in FORBIDDEN.findall(text)]
-        return b"".join(
-            super(Xliff, self)._escape(piece) + self._bytes(code)
-            for piece, code in zip(pieces, [*codes, ""], strict=True)
-        )
+        return self._bytes(escape(text, lambda letter: f'<{self._prefix}cp hex="{ord(letter):04X}"/>'))
 
     def _add_part(self, unit: Unit, part: Part) -> None:
         self._parts.append((unit, part))

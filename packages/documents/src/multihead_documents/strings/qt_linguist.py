@@ -11,7 +11,7 @@ from multihead_documents.inline import Inline, Item, trim
 from multihead_documents.segment import Plural, Segment, State, Translation
 from multihead_documents.splice import Edit
 from multihead_documents.xml.document import XmlDocument, start_tag, with_attributes
-from multihead_documents.xml.events import Event, xml_events
+from multihead_documents.xml.events import Event, escape, xml_events
 from multihead_documents.xml.inline import Element, Vocabulary, collect, items_of, target_markup
 
 _CODES = Vocabulary(containers=(), opening={}, closing={}, ids=("value",))
@@ -103,12 +103,7 @@ class QtTranslations(XmlDocument):
         return [Item(_character(self._text(span)) or piece, span) for piece, span in items]
 
     def _escape(self, text: str) -> bytes:
-        pieces = _CONTROL.split(text)
-        codes = [f'<byte value="x{ord(character):x}"/>' for character in _CONTROL.findall(text)]
-        return b"".join(
-            super(QtTranslations, self)._escape(piece) + self._bytes(code)
-            for piece, code in zip(pieces, [*codes, ""], strict=True)
-        )
+        return self._bytes(escape(text, _spell_character))
 
     def _edits(self, translations: Mapping[int, Translation]) -> Iterator[Edit[bytes]]:
         assert self._root
@@ -144,6 +139,10 @@ class QtTranslations(XmlDocument):
         if review or whole:
             return with_attributes(self._text(start.span), {"type": "unfinished" if review else None})
         return self._text(start.span)
+
+
+def _spell_character(letter: str) -> str:
+    return f'<byte value="x{ord(letter):x}"/>' if _CONTROL.match(letter) else "\ufffd"
 
 
 def _character(raw: str) -> str:

@@ -6,7 +6,7 @@ references. Only the five predefined entities are expanded.
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, NamedTuple
 from xml.parsers import expat
 
@@ -174,6 +174,7 @@ def xml_encoding(data: bytes) -> str:
     return match[1].decode() if match else "utf-8"
 
 
-def escape(text: str) -> str:
-    """Escape a text for XML; excluded characters become U+FFFD."""
-    return re.sub("[&<>\r]", lambda found: _ESCAPES[found[0]], FORBIDDEN.sub("\ufffd", text))
+def escape(text: str, spell: Callable[[str], str] = lambda letter: "\ufffd") -> str:
+    """Escape a text for XML; ``spell`` replaces excluded characters, by default with U+FFFD."""
+    text = re.sub("[&<>\r]", lambda found: _ESCAPES[found[0]], text)
+    return FORBIDDEN.sub(lambda found: spell(found[0]), text)
