@@ -1,7 +1,6 @@
 """Languages that office documents name for their spelling checkers, in Office Open XML and OpenDocument."""
 
 import re
-from collections.abc import Callable
 from functools import partial
 
 from multihead_documents.document import languages_match
@@ -32,32 +31,26 @@ def replace_language(part: bytes, source: str, target: str) -> bytes:
         target: code of the language of the translations.
     """
     for element, rename in ((_WORD, _office), (_DRAWING, _office), (_OPEN, _open_document)):
-        part = element.sub(partial(_element, rename=rename, source=source, target=target), part)
+        part = element.sub(partial(rename, source=source, target=target), part)
     return _METADATA.sub(partial(_metadata, source=source, target=target), part)
 
 
-def _element(
-    found: re.Match[bytes], *, rename: Callable[[bytes, str, str], bytes], source: str, target: str
-) -> bytes:
-    return rename(found[0], source, target)
-
-
-def _office(element: bytes, source: str, target: str) -> bytes:
+def _office(element: re.Match[bytes], *, source: str, target: str) -> bytes:
     def attribute(found: re.Match[bytes]) -> bytes:
         space, name, quote, code = found.groups()
         if not (languages_match(source, code.decode()) or _serves(name, target)):
             return found[0]
         return space + name + b"=" + quote + with_region(target).encode() + quote
 
-    return _ATTRIBUTE.sub(attribute, element)
+    return _ATTRIBUTE.sub(attribute, element[0])
 
 
-def _open_document(element: bytes, source: str, target: str) -> bytes:
+def _open_document(element: re.Match[bytes], *, source: str, target: str) -> bytes:
     """Rename the languages of a style, each of which has its country in another attribute."""
     language, _, country = with_region(target).partition("-")
     changed = {
         suffix
-        for _, _, suffix, _, code in _OPEN_LANGUAGE.findall(element)
+        for _, _, suffix, _, code in _OPEN_LANGUAGE.findall(element[0])
         if languages_match(source, code.decode()) or _serves(suffix[1:], target)
     }
 
@@ -67,8 +60,8 @@ def _open_document(element: bytes, source: str, target: str) -> bytes:
             return found[0]
         return space + name + suffix + b"=" + quote + value.encode() + quote
 
-    element = _OPEN_LANGUAGE.sub(partial(attribute, language), element)
-    return _OPEN_COUNTRY.sub(partial(attribute, country.rpartition("-")[2] or "none"), element)
+    style = _OPEN_LANGUAGE.sub(partial(attribute, language), element[0])
+    return _OPEN_COUNTRY.sub(partial(attribute, country.rpartition("-")[2] or "none"), style)
 
 
 def _serves(name: bytes, target: str) -> bool:
