@@ -1,10 +1,8 @@
 """Corpus-level sanity checks: swapped or identical files, doubtful pairs, classes."""
 
 from collections.abc import Sequence
-from typing import TypeVar
 
-import numpy as np
-
+from multihead.data.plan import evenly_spaced
 from multihead.data.prepare import PreparedCorpus
 
 SAMPLE_SIZE = 1000
@@ -17,13 +15,12 @@ MIN_RATIO = 1.5
 MOST_CLASSES, TIMES = 20, 10
 """Targets are classes if they have at most MOST_CLASSES distinct lines, each TIMES times on average."""
 
-T = TypeVar("T")
 Texts = Sequence[str]
 
 
 def sanity_warnings(prepared: PreparedCorpus) -> list[str]:
     """Return the warnings about a corpus, one line each."""
-    train, sample = prepared.train, _evenly_spaced(range(len(prepared.train)))
+    train, sample = prepared.train, evenly_spaced(len(prepared.train), SAMPLE_SIZE).tolist()
     source = prepared.source_tokenizer.decode_batch(train.source(number) for number in sample)
     target = prepared.target_tokenizer.decode_batch(train.target(number) for number in sample)
     warnings = [f"caution: {doubt}" for doubt in prepared.doubts]
@@ -39,18 +36,14 @@ def sanity_warnings(prepared: PreparedCorpus) -> list[str]:
             f"({named}); `multihead train small-bert-classes` makes a classifier (docs/how-to/models.md)"
         )
     if not prepared.held_out:
-        pairs = _evenly_spaced(prepared.valid_pairs)
+        valid = prepared.valid_pairs
+        pairs = [valid[number] for number in evenly_spaced(len(valid), SAMPLE_SIZE).tolist()]
         sides = [left for left, _ in pairs], [right for _, right in pairs]
         straight = _coverage(sides[0], source), _coverage(sides[1], target)
         crossed = _coverage(sides[0], target), _coverage(sides[1], source)
         if crossed[0] > MIN_RATIO * straight[0] and crossed[1] > MIN_RATIO * straight[1]:
             warnings.append("caution: source and target of the validation files seem to be swapped")
     return warnings
-
-
-def _evenly_spaced(items: Sequence[T]) -> list[T]:
-    indices = np.linspace(0, len(items) - 1, min(SAMPLE_SIZE, len(items)), dtype=int)
-    return [items[number] for number in indices.tolist()]
 
 
 def _coverage(texts: Texts, others: Texts) -> float:
