@@ -148,6 +148,11 @@ def test_tsv_has_no_quoting_and_counts_columns_from_one(tmp_path: Path) -> None:
     assert swapped == [("'eins\"", '"one'), ("zwei", "two"), ("", "")]
 
 
+def test_several_tables_may_be_in_another_encoding(tmp_path: Path) -> None:
+    names = [write(tmp_path, f"{name}.tsv", "Bär\tbear\n".encode("latin-1")) for name in "ab"]
+    assert list(read_pairs(DataSettings(encoding="latin-1"), names, [])) == [("Bär", "bear")] * 2
+
+
 def test_a_tsv_line_with_too_few_columns_is_refused(tmp_path: Path) -> None:
     write(tmp_path, "a.tsv", "a\tb\nc\n")
     with pytest.raises(UserError, match=r"a\.tsv:2: no column 2: the line has 1"):

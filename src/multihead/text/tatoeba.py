@@ -20,7 +20,7 @@ def is_sentences(lines: Sequence[str]) -> bool:
     return bool(lines) and all(map(_SENTENCE.fullmatch, lines[:_CHECKED]))
 
 
-def are_tatoeba(paths: Sequence[str], encoding: str = "utf-8") -> bool:
+def are_tatoeba(paths: Sequence[str], encoding: str) -> bool:
     """Return whether files are one of links, and one or more of sentences."""
     heads = [list(islice(read_lines(path, encoding), _CHECKED)) for path in paths]
     sentences = sum(map(is_sentences, heads))
@@ -31,9 +31,7 @@ def _are_links(lines: Sequence[str]) -> bool:
     return bool(lines) and all(map(_LINK.fullmatch, lines))
 
 
-def read_linked(
-    paths: Sequence[str], source: str, target: str, encoding: str = "utf-8"
-) -> Iterator[tuple[str, str]]:
+def read_linked(paths: Sequence[str], source: str, target: str, encoding: str) -> Iterator[tuple[str, str]]:
     """Yield the pairs of two languages. The sentences of both are held in memory.
 
     Links to sentences that are missing, or in other languages, are skipped.
