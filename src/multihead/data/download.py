@@ -1,6 +1,5 @@
 """Download or copy a corpus of the catalogue, verifying the checksum of every file."""
 
-import hashlib
 import http.client
 import shutil
 import time
@@ -9,7 +8,7 @@ from pathlib import Path
 
 from multihead.data.catalogue import CatalogueCorpus, CorpusFile
 from multihead.errors import UserError
-from multihead.system.disk import sync
+from multihead.system.disk import sha256, sync
 from multihead.system.progress import OnProgress
 
 ATTEMPTS = 4
@@ -68,10 +67,7 @@ def get(
 
 def is_intact(path: Path, file: CorpusFile) -> bool:
     """Return True if the file exists with the right size and SHA-256."""
-    if not path.is_file() or path.stat().st_size != file.size:
-        return False
-    with path.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest() == file.sha256
+    return path.is_file() and path.stat().st_size == file.size and sha256(path) == file.sha256
 
 
 def _copy(source: Path, file: CorpusFile, path: Path) -> None:
