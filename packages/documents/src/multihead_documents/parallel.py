@@ -17,7 +17,7 @@ from multihead_documents.inline import trim
 from multihead_documents.markup import Markup
 from multihead_documents.memories.tmx_units import TMX, tmx_units
 from multihead_documents.memories.xliff_units import xliff_units
-from multihead_documents.reading import MAX_BYTES, Text, decode, read_bytes, regular_size
+from multihead_documents.reading import MAX_BYTES, Text, decode, document_errors, read_bytes, regular_size
 from multihead_documents.strings.po import Catalogue, catalogue_text
 from multihead_documents.strings.qt_linguist import QtTranslations
 from multihead_documents.strings.xcstrings import StringCatalogue
@@ -76,21 +76,15 @@ def read_pairs(
 
 def _chunks(path: Path) -> Iterator[bytes]:
     """Yield the decompressed bytes of a file. Raises ``DocumentError`` if it cannot be read."""
-    try:
-        regular_size(path)
-        with _open(path) as file:
-            while chunk := file.read(1 << 16):
-                yield chunk
-    except FileNotFoundError:
-        raise DocumentError(
-            "no such file", place=str(path), remedy="Check the name and the folder."
-        ) from None
-    except _DAMAGE as error:
-        fact = f"the compressed file is damaged or cut off ({error})"
-        raise DocumentError(fact, place=str(path), remedy="Fetch or pack it again.") from None
-    except OSError as error:
-        fact = f"cannot be read ({error.strerror or error})"
-        raise DocumentError(fact, place=str(path), remedy="Check the file.") from None
+    with document_errors(path):
+        try:
+            regular_size(path)
+            with _open(path) as file:
+                while chunk := file.read(1 << 16):
+                    yield chunk
+        except _DAMAGE as error:
+            fact = f"the compressed file is damaged or cut off ({error})"
+            raise DocumentError(fact, place=str(path), remedy="Fetch or pack it again.") from None
 
 
 def _open(path: Path) -> IO[bytes]:

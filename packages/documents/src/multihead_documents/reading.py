@@ -7,6 +7,7 @@ import re
 import stat
 from bisect import bisect_right
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -46,26 +47,32 @@ def regular_size(path: Path) -> int:
     return status.st_size
 
 
+@contextmanager
+def document_errors(path: Path) -> Iterator[None]:
+    """Raise an ``OSError`` of reading a file as ``DocumentError``."""
+    place = str(path)
+    try:
+        yield
+    except FileNotFoundError:
+        raise DocumentError("no such file", place=place, remedy="Check the name and the folder.") from None
+    except OSError as error:
+        fact = f"cannot be read ({error.strerror or error})"
+        raise DocumentError(fact, place=place, remedy="Check the file.") from None
+
+
 def read_bytes(path: Path, largest: int = MAX_BYTES) -> bytes:
     """Return the bytes of a regular file.
 
     Raises:
         DocumentError: it is missing, not regular, unreadable, empty or larger than ``largest`` bytes.
     """
-    try:
+    with document_errors(path):
         size = regular_size(path)
         if size > largest:
             fact = f"{size:,} bytes, more than the {largest:,} that are read of a document"
             raise DocumentError(fact, place=str(path), remedy="Split it.")
         with path.open("rb") as file:
             data = file.read(largest + 1)
-    except FileNotFoundError:
-        raise DocumentError(
-            "no such file", place=str(path), remedy="Check the name and the folder."
-        ) from None
-    except OSError as error:
-        fact = f"cannot be read ({error.strerror or error})"
-        raise DocumentError(fact, place=str(path), remedy="Check the file.") from None
     if not data:
         raise DocumentError("the file is empty", place=str(path), remedy="Is it the right one, and whole?")
     return data[:largest]
