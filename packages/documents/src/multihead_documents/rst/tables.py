@@ -5,13 +5,13 @@ span several are kept.
 """
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
 from multihead_documents.rst.lines import Block, Lines
 from multihead_documents.splice import Span
+from multihead_documents.subtitles.line_wrapping import columns
 
 _SEPARATOR = re.compile(r"\+(?:-+\+)+$|\+(?:=+\+)+$")
 _UNDERLINE = re.compile(r"-+(?: +-+)*$")
@@ -114,13 +114,6 @@ class Table:
         if not self.gaps:
             return f"{corner}{corner.join(parts)}{corner}"
         return "".join(part + " " * gap for part, gap in zip(parts, (*self.gaps, 0), strict=True))
-
-
-def columns(text: str) -> int:
-    """Return the columns of a text in a table as docutils counts them: two for wide letters, else one."""
-    if text.isascii():
-        return len(text)
-    return len(text) + sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
 
 
 def grid_table(lines: Lines, first: int, last: int) -> Table | None:

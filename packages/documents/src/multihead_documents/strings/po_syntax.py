@@ -1,7 +1,6 @@
 """Parser of PO files with source offsets (GNU gettext manual, "PO Files")."""
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from gettext import c2py
@@ -10,6 +9,7 @@ from multihead_documents.errors import DocumentError
 from multihead_documents.reading import Text, lines_of
 from multihead_documents.segment import Plural
 from multihead_documents.splice import Span
+from multihead_documents.subtitles.line_wrapping import columns
 
 COLUMNS = 79
 """Line width of the gettext tools."""
@@ -153,26 +153,22 @@ def quote(text: str, before: int, newline: str, wrap: bool) -> str:
         wrap: whether to wrap lines at ``COLUMNS``.
     """
     lines = [line.translate(_ESCAPES) for line in re.findall(r"[^\n]*\n|[^\n]+", text)]
-    if len(lines) < 2 and (not wrap or before + 2 + _width("".join(lines)) <= COLUMNS):
+    if len(lines) < 2 and (not wrap or before + 2 + columns("".join(lines)) <= COLUMNS):
         return f'"{"".join(lines)}"'
     if wrap:
         lines = [part for line in lines for part in _wrap(line)]
     return newline.join(['""', *(f'"{line}"' for line in lines)])
 
 
-def _width(text: str) -> int:
-    return len(text) if text.isascii() else sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
-
-
 def _wrap(line: str) -> Iterator[str]:
     """Wrap an escaped line after spaces."""
     part, used = "", 0
     for word in re.findall(r"[^ ]* +|[^ ]+", line):
-        columns = _width(word)
-        if part and used + columns + 2 > COLUMNS:
+        length = columns(word)
+        if part and used + length + 2 > COLUMNS:
             yield part
             part, used = "", 0
-        part, used = part + word, used + columns
+        part, used = part + word, used + length
     yield part
 
 

@@ -32,6 +32,13 @@ def width(text: str) -> int:
     return sum(0 if unicodedata.combining(letter) else 1 + w for letter, w in zip(text, wide, strict=True))
 
 
+def columns(text: str) -> int:
+    """Return the columns of a text as docutils and gettext count them: two for wide letters, else one."""
+    if text.isascii():
+        return len(text)
+    return len(text) + sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+
+
 def separator(left: str, right: str) -> str:
     """Return the separator of two joined lines: none between Chinese or Japanese characters, else a space.
 
