@@ -101,7 +101,7 @@ def choose_files(
 def language_ending(name: str) -> str:
     """Return the code of a language at the end of a file's name, or "".
 
-    >>> [language_ending(name) for name in ("a/train.de.gz", "train.zh_CN", "de-en.txt", "train.src")]
+    >>> [language_ending(name) for name in ("a/train.de.gz", "train.zh_CN", "part-en.txt", "train.src")]
     ['de', 'zh_CN', 'en', '']
     """
     stem = without_compression(PurePosixPath(name).name)

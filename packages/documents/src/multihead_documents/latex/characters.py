@@ -1,8 +1,8 @@
 r"""Characters of LaTeX: escapes, accents, dashes and quotes, decoded and escaped.
 
->>> [decoded(spelling) for spelling in (r"\%", r"\'{e}", r"\ss{}", "---", "``", "~")]
+>>> [decode(spelling) for spelling in (r"\%", r"\'{e}", r"\ss{}", "---", "``", "~")]
 ['%', 'é', 'ß', '—', '“', '\xa0']
->>> escaped("50 % von a_b -- „x“")
+>>> escape("50 % von a_b -- „x“")
 '50 \\% von a\\_b -{}- „x``'
 """
 

@@ -63,7 +63,7 @@ def rename(text: str, source: str | None, target: str | None) -> Iterator[Edit[s
 
     Where both are loaded they change places: the last option is the main language.
 
-    >>> [edit.parts for edit in renamed(r"\\usepackage[english,ngerman]{babel}", "de", "en")]
+    >>> [edit.parts for edit in rename(r"\\usepackage[english,ngerman]{babel}", "de", "en")]
     [['ngerman,english']]
     """
     old, new = _names(source), _names(target)

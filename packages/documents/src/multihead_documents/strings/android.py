@@ -192,7 +192,7 @@ def _letter(escape: str) -> str:
 def _spell(text: str) -> str:
     """Escape a text.
 
-    >>> _spelled("it's  so")
+    >>> _spell("it's  so")
     "it\\\\'s \\\\u0020so"
     """
     return _ESCAPED.sub(lambda found: _ESCAPES.get(found[0]) or f"\\u{ord(found[0]):04X}", text)

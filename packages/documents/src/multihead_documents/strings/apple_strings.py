@@ -28,7 +28,7 @@ def strings_text(data: bytes, path: Path, encoding: str | None = None) -> Text:
     """Decode a table: UTF-8, or UTF-16 with a byte-order mark.
 
     Raises:
-        DocumentError: a compiled table, a property list; see ``reading.decoded``.
+        DocumentError: a compiled table, a property list; see ``reading.decode``.
     """
     if data.startswith(_COMPILED):
         remedy = 'Translate the table that it was compiled from, with lines such as "key" = "text".'
@@ -144,7 +144,7 @@ class AppleStrings(TextDocument):
 def _unescape(raw: str) -> str:
     r"""Decode the escapes of a string.
 
-    >>> _unescaped(r'a\n\"b\" \U00e4 \q')
+    >>> _unescape(r'a\n\"b\" \U00e4 \q')
     'a\n"b" ä q'
     """
 

@@ -130,7 +130,7 @@ def _fault(text: Text, line: Span, fact: str) -> DocumentError:
 def unescape(raw: str) -> str:
     """Decode the escapes of a quoted string.
 
-    >>> unescaped(r'a\\tb \\"c\\" \\x41')
+    >>> unescape(r'a\\tb \\"c\\" \\x41')
     'a\\tb "c" A'
     """
 

@@ -97,7 +97,7 @@ def _logical_lines(text: str) -> Iterator[Span]:
 def unescape(raw: str) -> str:
     r"""Decode the escapes of a key or value.
 
-    >>> unescaped(r"a\tb \u00e4 \z")
+    >>> unescape(r"a\tb \u00e4 \z")
     'a\tb ä z'
     """
 
