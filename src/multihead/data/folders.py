@@ -56,7 +56,10 @@ def atomic_folder(folder: Path, *, usable: Callable[[Path], bool]) -> Iterator[P
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     _sweep(folder)
-    with _temporary_folder(folder) as temporary:
+    with tempfile.TemporaryDirectory(
+        prefix=f"{folder.name}.", suffix=".tmp", dir=folder.parent, ignore_cleanup_errors=True
+    ) as name:
+        temporary = Path(name)
         building = temporary / "building"
         building.mkdir()
         yield building
@@ -68,15 +71,6 @@ def atomic_folder(folder: Path, *, usable: Callable[[Path], bool]) -> Iterator[P
                 _move(folder, temporary / "unusable")
             _move(building, folder)
     sync(folder.parent)
-
-
-@contextmanager
-def _temporary_folder(beside: Path) -> Iterator[Path]:
-    temporary = Path(tempfile.mkdtemp(prefix=f"{beside.name}.", suffix=".tmp", dir=beside.parent))
-    try:
-        yield temporary
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _move(folder: Path, to: Path) -> None:
