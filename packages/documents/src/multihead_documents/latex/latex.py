@@ -57,11 +57,7 @@ class Latex(TextDocument):
     unencodable = SPELL
 
     def __init__(
-        self,
-        path: Path,
-        text: Text,
-        source_language: str | None = None,
-        target_language: str | None = None,
+        self, path: Path, text: Text, source_language: str | None = None, target_language: str | None = None
     ) -> None:
         super().__init__(path, text)
         self.source_language = source_language

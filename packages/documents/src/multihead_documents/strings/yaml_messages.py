@@ -54,11 +54,7 @@ class YamlMessages(TextDocument):
     kind = "yaml"
 
     def __init__(
-        self,
-        path: Path,
-        text: Text,
-        source_language: str | None = None,
-        target_language: str | None = None,
+        self, path: Path, text: Text, source_language: str | None = None, target_language: str | None = None
     ) -> None:
         super().__init__(path, text)
         self._languages = source_language, target_language

@@ -69,11 +69,7 @@ class Page(TextDocument):
     """Elements whose content stays as it is."""
 
     def __init__(
-        self,
-        path: Path,
-        text: Text,
-        source_language: str | None = None,
-        target_language: str | None = None,
+        self, path: Path, text: Text, source_language: str | None = None, target_language: str | None = None
     ) -> None:
         super().__init__(path, text)
         self._languages = source_language, target_language
