@@ -238,6 +238,11 @@ def test_a_file_in_another_encoding_stays_in_it(tmp_path: Path) -> None:
     assert "Smörgås, \\L{}ód\\'{z}, \\v{S}koda".encode("latin-1") in result
 
 
+def test_the_name_of_an_encoding_may_have_a_hyphen(tmp_path: Path) -> None:
+    (tmp_path / "a.tex").write_bytes("\\usepackage[koi8-r]{inputenc}\n\nПривет\n".encode("koi8-r"))
+    assert [str(segment.source) for segment in open_document(tmp_path / "a.tex").segments] == ["Привет"]
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

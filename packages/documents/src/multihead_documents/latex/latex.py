@@ -22,17 +22,11 @@ _LOOSE = frozenset(("comment", "setting", "layout", "figure", "break", "display"
 _NUMBER = re.compile(r"[\d\s.,:+\-−–±×%/()]*\d[\d\s.,:+\-−–±×%/()]*")
 _WORD = re.compile(r"\\[A-Za-z]+\*?\Z")
 _SPACED_WORD = re.compile(r"\\[A-Za-z]+\*?\s+\Z")
-_ENCODING = re.compile(rb"^[^%\n]*\\usepackage[ \t]*\[(\w+)\][ \t]*\{inputenc\}", re.MULTILINE)
+_ENCODING = re.compile(rb"^[^%\n]*\\usepackage[ \t]*\[([\w-]+)\][ \t]*\{inputenc\}", re.MULTILINE)
 _ENCODINGS = {
     **{"latin1": "iso-8859-1", "latin2": "iso-8859-2", "latin3": "iso-8859-3", "latin4": "iso-8859-4"},
     **{"latin5": "iso-8859-9", "latin9": "iso-8859-15", "latin10": "iso-8859-16", "ansinew": "cp1252"},
-    **{
-        "applemac": "mac_roman",
-        "cp1250": "cp1250",
-        "cp1251": "cp1251",
-        "cp1252": "cp1252",
-        "koi8-r": "koi8-r",
-    },
+    **{"applemac": "mac_roman", **{name: name for name in ("cp1250", "cp1251", "cp1252", "koi8-r")}},
 }
 """Encodings by their names in the package ``inputenc``."""
 
