@@ -65,7 +65,8 @@ def open_image(path: Path | BinaryIO, place: str = "") -> Image.Image:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # our own limit is lower
             with Image.open(path, formats=FORMATS) as image:
-                _check_size(*image.size, place)
+                if image.width * image.height > MAX_PIXELS:
+                    raise _too_large(f"{image.width:,} x {image.height:,} pixels", place)
                 upright = ImageOps.exif_transpose(image)
                 upright.load()
         return _plain(upright)
@@ -80,11 +81,6 @@ def open_image(path: Path | BinaryIO, place: str = "") -> Image.Image:
     except _BROKEN as error:
         fact = f"the image is damaged or truncated ({error})"
         raise UserError(fact, place=place, remedy="Download it again, or remove it.") from None
-
-
-def _check_size(width: int, height: int, place: str) -> None:
-    if width * height > MAX_PIXELS:
-        raise _too_large(f"{width:,} x {height:,} pixels", place)
 
 
 def _too_large(what: str, place: str) -> UserError:
