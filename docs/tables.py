@@ -282,9 +282,7 @@ def _headlines() -> dict[str, Row]:
     score = [run["test_2016_flickr"]["bleu_lowercase"] for run in (eole[0], eole[2])]
     ours, theirs = _peers_cells()
     prose = next(
-        rows["rows"]
-        for name, rows in figures("few-passes.json").items()
-        if name.endswith("90 minutes each")
+        rows["rows"] for name, rows in figures("few-passes.json").items() if name.endswith("90 minutes each")
     )
     prose_scores = [f"{row['dev']['bleu']:.1f} / {row['dev']['chrf']:.1f}" for row in prose]
     return {
