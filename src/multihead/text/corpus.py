@@ -125,8 +125,9 @@ def _format_alone(data: DataSettings, name: str) -> Format:
 def is_tatoeba(data: DataSettings, names: Sequence[str]) -> bool:
     """Return whether files are Tatoeba's sentences and links."""
     tables = all(file_format(data, name) in ("tsv", "csv") and name != STDIN for name in names)
-    paths = [_path(data, name) for name in names]
-    return tables and len(names) > 1 and tatoeba.are_tatoeba(paths, data.encoding)
+    if not tables or len(names) < 2:
+        return False
+    return tatoeba.are_tatoeba([_path(data, name) for name in names], data.encoding)
 
 
 def depends_on_languages(data: DataSettings, sources: Sequence[str], targets: Sequence[str]) -> bool:
