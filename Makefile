@@ -22,7 +22,7 @@ TRAINS := $(VENV)/.trains
 INSTALLED := $(VENV)/.installed
 ENVS := benchmarks/peers/.envs
 PEERS := eole joeynmt
-BENCHMARKS := $(filter-out benchmarks/record.py benchmarks/torture.py benchmarks/fuzz_readers.py benchmarks/kept_words.py benchmarks/single_words.py,$(wildcard benchmarks/*.py))
+BENCHMARKS := $(filter-out benchmarks/record.py benchmarks/torture.py benchmarks/fuzz_readers.py benchmarks/kept_words.py benchmarks/single_words.py benchmarks/where_time_goes.py,$(wildcard benchmarks/*.py))
 
 .PHONY: quickstart test lint suite bench speedrun torture bench-peers bench-peers-training bench-gpu course docs wasm wheel clean
 

@@ -1,4 +1,4 @@
-"""Where the time of a training without settings goes: processor seconds of each part, on one thread.
+"""Processor seconds of each part of a training without settings, on one thread.
 
     taskset -c 0 env OMP_NUM_THREADS=1 RAYON_NUM_THREADS=1 python benchmarks/where_time_goes.py \\
         --src train.de --tgt train.en --minutes 5
@@ -60,17 +60,17 @@ class PartTimes:
         """Return the function, whose time counts for a part."""
 
         @functools.wraps(function)
-        def timed(*given: Any, **named: Any) -> Any:
+        def measure(*arguments: Any, **named: Any) -> Any:
             began = time.process_time()
             self._inside.append(0.0)
             try:
-                return function(*given, **named)
+                return function(*arguments, **named)
             finally:
                 whole = time.process_time() - began
                 self.seconds[part] += whole - self._inside.pop()
                 self._inside[-1] += whole
 
-        return timed
+        return measure
 
 
 def main(src: Path, tgt: Path, minutes: float = 5) -> None:
