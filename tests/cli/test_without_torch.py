@@ -24,9 +24,10 @@ from multihead.errors import UserError
 from multihead.nn.positions import sinusoids
 from multihead.run.search_record import NAME, SearchRecord
 from multihead.search.phrase import Phrase
-from multihead.system import native
+from multihead.system import native, native_library
 from multihead.system.native_library import Precision
 from multihead.tasks.translation.lines import Translation, Translator
+from multihead.tasks.translation.lines.loading import needs_pytorch
 from multihead.tasks.translation.lines.native_translator import NativeTranslator
 
 pytestmark = pytest.mark.skipif(not native.LEVELS, reason="the native part was not compiled")
@@ -398,3 +399,19 @@ def test_positions_are_those_of_the_model(length: int, width: int, interleaved: 
     expected = sinusoids(length, width, interleaved=interleaved).numpy()
     found = positions.sinusoids(length, width, interleaved=interleaved)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("why", "expected"),
+    [
+        ("", "was installed without its native part"),
+        ("libgomp.so.1: cannot open shared object file", "lacks OpenMP's library"),
+        ("wrong ELF class", r"does not load \(wrong ELF class\)"),
+    ],
+)
+def test_why_there_are_no_kernels_is_said(
+    trained: Path, monkeypatch: pytest.MonkeyPatch, why: str, expected: str
+) -> None:
+    monkeypatch.setattr(native_library, "WHY_NOT_LOADED", why)
+    with native_library.use(""), pytest.raises(UserError, match=expected):
+        raise needs_pytorch(trained)

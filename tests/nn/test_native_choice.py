@@ -24,17 +24,19 @@ def test_double_precision_and_compiled_code_stay_in_pytorch() -> None:
 
 def test_without_a_usable_library_everything_is_pytorch(tmp_path: Path) -> None:
     with mock.patch.object(native_library, "find_spec", return_value=None):
-        assert native_library._load() == (None, ())
+        assert native_library._load() == (None, (), "")
     broken = tmp_path / "broken.so"
     broken.write_bytes(b"no library")
     spec = importlib.util.spec_from_file_location("multihead._native", broken)
     with mock.patch.object(native_library, "find_spec", return_value=spec):
-        assert native_library._load() == (None, ())
+        library, levels, why = native_library._load()
+    assert (library, levels) == (None, ())
+    assert "broken.so" in why
 
 
 def test_a_library_without_a_kernel_is_rejected() -> None:
     with mock.patch.dict(native_library.SIGNATURES, {"one_of_tomorrow": "p"}):
-        library, levels = native_library._load()
+        library, levels, _ = native_library._load()
     assert library is not None
     assert levels == ()
 

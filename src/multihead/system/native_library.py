@@ -71,21 +71,21 @@ Integers = ctypes.Array[ctypes.c_int64]
 Argument = Array | tuple[int, ...] | Integers | int | float | None
 
 
-def _load() -> tuple[ctypes.CDLL | None, tuple[str, ...]]:
-    """Return the library and its levels that this processor can run, best first."""
+def _load() -> tuple[ctypes.CDLL | None, tuple[str, ...], str]:
+    """Return the library, its levels that this processor can run, best first, and why it was not loaded."""
     spec = find_spec("multihead._native")
     if spec is None or spec.origin is None:
-        return None, ()
+        return None, (), ""
     try:
         library = _open(spec.origin)
         library.processor_levels.restype = ctypes.c_char_p
         supported = library.processor_levels().decode().split()
-    except (OSError, AttributeError):  # compiled for another machine, or linked to missing libraries
-        return None, ()
+    except (OSError, AttributeError) as error:  # compiled for another machine, or linked to missing libraries
+        return None, (), str(error)
     levels = tuple(level for level in supported if _is_complete(library, level))
     if supported and not levels:
         warnings.warn(OUTDATED, stacklevel=2)
-    return library, levels
+    return library, levels, ""
 
 
 def _open(path: str) -> ctypes.CDLL:
@@ -112,7 +112,7 @@ def _address(library: ctypes.CDLL | None, name: str, level: str, number_format: 
     return address
 
 
-_library, LEVELS = _load()
+_library, LEVELS, WHY_NOT_LOADED = _load()
 _level = LEVELS[0] if LEVELS else ""
 _threads: Callable[[], int] = cache(default_threads)
 

@@ -49,8 +49,7 @@ def needs_pytorch(*folders: str | Path, device: str = "auto") -> UserError:
     if len(folders) > 1:
         reason, mended = "an ensemble", ""
     elif not native_library.level():
-        reason = "multihead was installed without its native part"
-        mended = "install it again with a C++ compiler, or"
+        reason, mended = _no_native_part(native_library.WHY_NOT_LOADED)
     elif not (device == "cpu" or _is_cpu(device)):
         reason, mended = f"the device is {device}", "give --device cpu, or"
     else:
@@ -64,6 +63,16 @@ def needs_pytorch(*folders: str | Path, device: str = "auto") -> UserError:
         place=str(folders[0]),
         remedy=remedy[0].upper() + remedy[1:] if mended else remedy,
     )
+
+
+def _no_native_part(why: str) -> tuple[str, str]:
+    """Return why there are no native kernels, and the remedy, from the loader's message."""
+    if "libgomp" in why:
+        return "the native part lacks OpenMP's library", "install it (Debian: apt install libgomp1), or"
+    reason = (
+        f"the native part does not load ({why})" if why else "multihead was installed without its native part"
+    )
+    return reason, "install it again with a C++ compiler, or"
 
 
 def device_type(*folders: str | Path, device: str = "auto") -> str:
