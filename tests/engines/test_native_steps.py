@@ -36,6 +36,10 @@ def source() -> Source:
     return Source(torch.randint(4, VOCABULARY, (SENTENCES, 11)), torch.tensor([11, 7, 5, 3, 2]))
 
 
+LEFT = {2: [0, 2, 4], 7: [1]}
+"""Sentences that are kept after a step; slots are dropped after the eighth."""
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_scores_are_the_models(variant: str) -> None:
     made, prepared = laid_out(**VARIANTS[variant])
@@ -45,16 +49,20 @@ def test_scores_are_the_models(variant: str) -> None:
     chance = np.random.default_rng(7)
     with torch.inference_mode():
         state, rows, tokens, parents = made.start(asked, [[BEGIN]] * SENTENCES), 1, [BEGIN] * SENTENCES, None
+        sentences = SENTENCES
         for step in range(11):
             if parents is not None:
                 state = state.select(torch.tensor(parents))
             logits, state = made.step(torch.tensor(tokens), state)
             found = steps.scores(tokens, parents)
             np.testing.assert_allclose(found, logits.log_softmax(1).numpy(), rtol=1e-4, atol=1e-4)
+            if step in LEFT:
+                steps.keep(LEFT[step])
+                state, sentences = state.keep(torch.tensor(LEFT[step])), len(LEFT[step])
             wider = 1 + step % 4
-            own = chance.integers(0, rows, (SENTENCES, wider)) + rows * np.arange(SENTENCES)[:, None]
+            own = chance.integers(0, rows, (sentences, wider)) + rows * np.arange(sentences)[:, None]
             rows, parents = wider, own.ravel().tolist()
-            tokens = chance.integers(4, VOCABULARY, SENTENCES * wider).tolist()
+            tokens = chance.integers(4, VOCABULARY, sentences * wider).tolist()
     if variant == "learned positions":
         with pytest.raises(ValueError, match="position 12 is beyond the 11 learned positions"):
             steps.scores(tokens, parents)

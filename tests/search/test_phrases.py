@@ -13,6 +13,7 @@ from multihead.search.constraints import Banned
 from multihead.search.hypotheses import Hypothesis
 from multihead.search.phrases import Phrase, phrase_beam
 from multihead.search.request import LengthLimits
+from multihead.system import native_library
 
 BANNED = [Banned([PAD, BOS])]
 
@@ -115,6 +116,15 @@ def test_sentences_of_a_batch_do_not_disturb_each_other() -> None:
 
 
 @pytest.mark.usefixtures("wide")
+def test_the_largest_scores_are_those_of_the_kernel() -> None:
+    scores = np.random.default_rng(3).standard_normal((5, 307), np.float32)
+    scores[2, 4:] = -np.inf
+    with native_library.use(""):
+        expected = phrase_search._largest(scores, 25)
+    for found, row in zip(phrase_search._largest(scores, 25), expected, strict=True):
+        assert [pair for pair in found if pair[0] > -np.inf] == [pair for pair in row if pair[0] > -np.inf]
+
+
 def test_without_phrases_it_is_beam_search() -> None:
     for seed in range(3):
         table, limits = Table(seed), LengthLimits(max_length=3)

@@ -6,25 +6,41 @@ that writes a phrase, at the price of some probability, does not compete with th
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from multihead.search.outputs import Hypothesis, best, length_penalty
 from multihead.search.phrase import Phrase
 from multihead.search.plain import LengthLimits, check_wanted
+from multihead.system import native_library
 from multihead.system.native_library import Array
 
 MAX_BEAM = 24
 """Most hypotheses of a sentence alive at a time."""
 
-Scores = Callable[[Sequence[int], Sequence[int] | None], Array]
-"""Appends a token to each row; returns the log-probabilities of the next one, (R, V), float32.
+KEPT = 0.75
+"""Finished sentences are dropped when at most this share of a batch is left."""
 
-The rows are those of the step before that the second argument names; None: the same.
-"""
 Forbid = Callable[[Array, Sequence[Sequence[int]]], None]
 """Sets the scores of what must not follow to -infinity, in place, given what each row has written."""
+
+
+class Steps(Protocol):
+    """A model that scores the next token of every row, step by step."""
+
+    def scores(self, tokens: Sequence[int], parents: Sequence[int] | None) -> Array:
+        """Append a token to each row; return the log-probabilities of the next one, (R, V), float32.
+
+        Args:
+            tokens: one for each row, as many rows for each sentence.
+            parents: the row of the step before that each extends; None: the same, in the first step.
+        """
+        ...
+
+    def keep(self, sentences: Sequence[int]) -> None:
+        """Keep these sentences, in ascending order; the next parents are rows of theirs alone."""
+        ...
 
 
 class PhraseProgress(NamedTuple):
@@ -48,6 +64,15 @@ class PhraseHypothesis(NamedTuple):
     total: float
     progress: PhraseProgress
     parent: int
+
+
+class Continuation(NamedTuple):
+    """A row and one more token, the log-probability of both, and the phrases written then."""
+
+    total: float
+    token: int
+    progress: PhraseProgress
+    row: int
 
 
 class PhraseSearchRules(NamedTuple):
@@ -91,7 +116,7 @@ class PhraseSentence:
         """
         if self.finished:
             return
-        extended: list[PhraseHypothesis] = []
+        found: list[Continuation] = []
         for number, (row, free) in enumerate(zip(self.rows, table, strict=True)):
             if row.total == -math.inf:
                 continue
@@ -105,12 +130,13 @@ class PhraseSentence:
             for token, value in choices.items():
                 if token != rules.eos_id:
                     progress = self.after(row.progress, token) if token in required else plain
-                    extended.append(
-                        PhraseHypothesis((*row.tokens, token), row.total + value, progress, number)
-                    )
+                    found.append(Continuation(row.total + value, token, progress, number))
                 elif len(row.progress.done) == len(self.phrases) and len(row.tokens) > rules.min_length:
                     self._end(row, value, rules.alpha, full and value < max(v for v, _ in free))
-        self.rows = self._choose(extended)
+        self.rows = [
+            PhraseHypothesis((*self.rows[row].tokens, token), total, progress, row)
+            for total, token, progress, row in self._choose(found)
+        ]
         self.finished = not self.rows or self._is_settled(rules)
 
     def _end(self, row: PhraseHypothesis, value: float, alpha: float, cut: bool) -> None:
@@ -129,11 +155,12 @@ class PhraseSentence:
         highest = max(row.total for row in self.rows) / length_penalty(length, rules.alpha)
         return highest <= sorted(h.score for h in self.ended)[-rules.n_best]
 
-    def _choose(self, found: list[PhraseHypothesis]) -> list[PhraseHypothesis]:
+    def _choose(self, found: list[Continuation]) -> list[Continuation]:
         """Divide the beam among the banks; places that a bank cannot fill go to the fullest banks first."""
-        banks: dict[int, list[PhraseHypothesis]] = {}
+        credits = {progress: self.credit(progress) for progress in {row.progress for row in found}}
+        banks: dict[int, list[Continuation]] = {}
         for row in sorted(found, key=lambda row: -row.total):
-            banks.setdefault(self.credit(row.progress), []).append(row)
+            banks.setdefault(credits[row.progress], []).append(row)
         share = max(1, self.width // self._banks)
         survivors = [row for credit in sorted(banks, reverse=True) for row in banks[credit][:share]][
             : self.width
@@ -185,7 +212,7 @@ class PhraseSentence:
 
 
 def search_phrases(
-    scores: Scores,
+    steps: Steps,
     forbid: Forbid,
     prefixes: Sequence[Sequence[int]],
     phrases: Sequence[Sequence[Phrase]],
@@ -201,7 +228,7 @@ def search_phrases(
     """Return the best hypotheses that contain all phrases of their sentence, best first.
 
     Args:
-        scores: the model; one row per sentence at the beginning.
+        steps: the model; one row per sentence at the beginning.
         forbid: the constraints.
         prefixes: B sequences, each the begin symbol and a forced prefix.
         phrases: the phrases of each sentence; they do not overlap in the output.
@@ -220,20 +247,26 @@ def search_phrases(
         width = min(MAX_BEAM, 3 * beam_size + size if constraints else beam_size)
         sentences.append(PhraseSentence(prefix, constraints, most, width))
     rules = PhraseSearchRules(eos_id, alpha, beam_size, limits.min_length, n_best, tuple(sorted(reserved)))
-    width = max((sentence.width for sentence in sentences), default=0)
-    size, parents = 1, None
-    while not all(sentence.finished for sentence in sentences):
+    live, size, parents = sentences, 1, None
+    while any(not sentence.finished for sentence in live):
         check_wanted()
-        rows = [row for sentence in sentences for row in sentence.rows]
-        scores_RV = scores([row.tokens[-1] for row in rows], parents)
-        free_RV = _allow(scores_RV, sentences, rows, forbid, rules)
+        rows = [row for sentence in live for row in sentence.rows]
+        scores_RV = steps.scores([row.tokens[-1] for row in rows], parents)
+        free_RV = _allow(scores_RV, live, rows, forbid, rules)
+        width = max(sentence.width for sentence in live)
         table = _largest(free_RV, width + 1)
-        for number, sentence in enumerate(sentences):
+        for number, sentence in enumerate(live):
             own_rows = slice(number * size, (number + 1) * size)
             sentence.advance(table[own_rows], scores_RV[own_rows], rules)
+        unfinished = [number for number, sentence in enumerate(live) if not sentence.finished]
+        if 0 < len(unfinished) <= KEPT * len(live):
+            steps.keep(unfinished)
+            live = [live[number] for number in unfinished]
+            width = max(sentence.width for sentence in live)
+        for sentence in live:
             sentence.pad(width)
         parents = [
-            number * size + row.parent for number, sentence in enumerate(sentences) for row in sentence.rows
+            number * size + row.parent for number, sentence in enumerate(live) for row in sentence.rows
         ]
         size = width
     return [best(sentence.ended, n_best) for sentence in sentences]
@@ -241,14 +274,23 @@ def search_phrases(
 
 def _largest(scores_RV: Array, count: int) -> list[list[tuple[float, int]]]:
     """Return the largest entries of each row with their columns, descending."""
-    count = min(count, scores_RV.shape[1])
+    rows, vocabulary = scores_RV.shape
+    count = min(count, vocabulary)
+    if native_library.level():
+        values_RK, columns_RK = np.empty((rows, count), np.float32), np.empty((rows, count), np.int64)
+        native_library.call("top", "float32", scores_RV, values_RK, columns_RK, rows, vocabulary, count)
+        return _pairs(values_RK, columns_RK)
     columns_RK = np.argpartition(-scores_RV, count - 1, axis=1)[:, :count]
     columns_RK = np.sort(columns_RK, axis=1)
     values_RK = np.take_along_axis(scores_RV, columns_RK, axis=1)
     order_RK = np.argsort(-values_RK, axis=1, kind="stable")
-    columns = np.take_along_axis(columns_RK, order_RK, axis=1).tolist()
-    values = np.take_along_axis(values_RK, order_RK, axis=1).tolist()
-    return [list(zip(*row, strict=True)) for row in zip(values, columns, strict=True)]
+    in_order = (np.take_along_axis(part_RK, order_RK, axis=1) for part_RK in (values_RK, columns_RK))
+    return _pairs(*in_order)
+
+
+def _pairs(values_RK: Array, columns_RK: Array) -> list[list[tuple[float, int]]]:
+    pairs = zip(values_RK.tolist(), columns_RK.tolist(), strict=True)
+    return [list(zip(*row, strict=True)) for row in pairs]
 
 
 def _allow(

@@ -1,7 +1,7 @@
 """Search of a PyTorch model for outputs that contain given phrases; see ``search.phrase_search``."""
 
 from collections.abc import Collection, Sequence
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import torch
 
@@ -52,16 +52,6 @@ def phrase_beam(
         constraints: name the forbidden continuations.
         reserved: tokens that may only be written as part of a phrase.
     """
-    device = source.lengths_B.device
-    state, step = stepper.start(source, prefixes), 0
-
-    def scores(tokens: Sequence[int], parents: Sequence[int] | None) -> Array:
-        nonlocal state, step
-        if parents is not None:
-            state, step = state.select(torch.tensor(parents, device=device)), step + 1
-        logits_RV, state = stepper.step(torch.tensor(tokens, device=device), state)
-        logits_RV = logits_RV.float()
-        return (logits_RV - log_normaliser(logits_RV, step)[:, None]).cpu().numpy()
 
     def forbid(scores_RV: Array, written: Sequence[Sequence[int]]) -> None:
         width = max(map(len, written))
@@ -69,7 +59,7 @@ def phrase_beam(
         forbid_(torch.from_numpy(scores_RV), torch.tensor(history), constraints)
 
     return search_phrases(
-        scores,
+        _Steps(stepper, stepper.start(source, prefixes), source.lengths_B.device),
         forbid,
         prefixes,
         phrases,
@@ -81,3 +71,22 @@ def phrase_beam(
         limits=limits,
         reserved=reserved,
     )
+
+
+class _Steps(Generic[S]):
+    """A model in single steps, see ``phrase_search.Steps``."""
+
+    def __init__(self, stepper: Stepper[S], state: S, device: torch.device) -> None:
+        self._stepper, self._state, self._device, self._step = stepper, state, device, 0
+
+    def scores(self, tokens: Sequence[int], parents: Sequence[int] | None) -> Array:
+        if parents is not None:
+            self._state = self._state.select(torch.tensor(parents, device=self._device))
+            self._step += 1
+        logits_RV, self._state = self._stepper.step(torch.tensor(tokens, device=self._device), self._state)
+        logits_RV = logits_RV.float()
+        scores_RV: Array = (logits_RV - log_normaliser(logits_RV, self._step)[:, None]).cpu().numpy()
+        return scores_RV
+
+    def keep(self, sentences: Sequence[int]) -> None:
+        self._state = self._state.keep(torch.tensor(sentences, device=self._device))

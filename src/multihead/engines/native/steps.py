@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from multihead.engines.native.beam import CHECK_EVERY, slots_in_use
 from multihead.engines.native.model import NativeModel
 from multihead.search.plain import not_finite
 from multihead.system import native_library as native
@@ -40,6 +41,7 @@ class NativeSteps:
         if parents is not None:
             before = self._bias_NKS.reshape(-1, self._bias_NKS.shape[2])
             self._bias_NKS = before[np.array(parents)].reshape(N, K, -1)
+            self._compact()
         own_KK = np.where(np.eye(K, dtype=bool), np.float32(0), np.float32(-np.inf))
         own_NKK = np.broadcast_to(own_KK, (N, K, K))
         self._bias_NKS = np.ascontiguousarray(np.concatenate([self._bias_NKS, own_NKK], axis=2))
@@ -51,6 +53,18 @@ class NativeSteps:
         self._step += 1
         scores_RV: Array = logits_RV - normaliser_R[:, None]
         return scores_RV
+
+    def keep(self, sentences: Sequence[int]) -> None:
+        """Keep these sentences, in ascending order; the next parents are rows of theirs alone."""
+        self._cache.keep(sentences)
+        self._bias_NKS, self._sentences = self._bias_NKS[sentences], len(sentences)
+
+    def _compact(self) -> None:
+        """Drop slots that no hypothesis uses, if that saves at least half of them."""
+        slots_NM = None if self._step % CHECK_EVERY else slots_in_use(self._bias_NKS)
+        if slots_NM is not None:
+            self._cache.compact(slots_NM)
+            self._bias_NKS = np.take_along_axis(self._bias_NKS, slots_NM[:, None], axis=2)
 
     def _inputs(self, tokens: Sequence[int]) -> Array:
         """The decoder's input, (N, K, d_model)."""

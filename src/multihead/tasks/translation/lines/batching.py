@@ -32,12 +32,13 @@ def batch_by_length(lines: Iterable[SourceLine], max_tokens: int) -> list[list[S
     """Split lines into batches of similar length, longest first: memory runs out in the first batch or never.
 
     A batch holds at most ``max_tokens`` source tokens, end symbols and padding included. A longer line
-    becomes a batch of its own.
+    becomes a batch of its own. Lines with phrases are searched in another way: they share no batch with others.
     """
     batches: list[list[SourceLine]] = []
-    for line in sorted(lines, key=lambda line: -len(line.tokens)):
+    for line in sorted(lines, key=lambda line: (not line.phrases, -len(line.tokens))):
         width = len(batches[-1][0].tokens) + 1 if batches else 0
-        if batches and (len(batches[-1]) + 1) * width <= max_tokens:
+        is_alike = bool(batches) and bool(batches[-1][0].phrases) == bool(line.phrases)
+        if is_alike and (len(batches[-1]) + 1) * width <= max_tokens:
             batches[-1].append(line)
         else:
             batches.append([line])

@@ -116,7 +116,7 @@ class NativeTranslator(LineTranslator):
                 scores_RV[:, banned] = -np.inf
 
             return search_phrases(
-                NativeSteps(self._model, ids_BS, lengths_B).scores,
+                NativeSteps(self._model, ids_BS, lengths_B),
                 forbid,
                 [[target.bos_id]] * len(batch),
                 [line.phrases for line in batch],
