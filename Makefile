@@ -99,8 +99,8 @@ $(ENVS)/%/.installed: benchmarks/peers/%.txt
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-# Installed anew only when the list of what is needed, or the native part, has changed: what training needs, and
-# what the tests need, too.
+# Installed anew only when the list of what is needed, or the native part, has changed: what training needs, with the
+# kernels of this processor alone, and what the tests need, with those of all.
 NEEDED := pyproject.toml packages/documents/pyproject.toml constraints.txt setup.py $(wildcard native/*)
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 $(TRAINS): $(NEEDED)
@@ -109,11 +109,13 @@ $(TRAINS): $(NEEDED)
 	  echo "Give another one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	@echo "installing into $(VENV); PyTorch is large, so this takes a while the first time"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(INSTALL) -e '.[train]'
+	@rm -f src/multihead/_native.so
+	@MULTIHEAD_LEVELS=here $(INSTALL) --no-compile -e '.[train]'
 	@touch $@
 
 $(INSTALLED): $(TRAINS)
 	@echo "installing what the tests need"
+	@rm -f src/multihead/_native.so
 	@$(INSTALL) -e ./packages/documents -e '.[dev]'
 	@touch $@
 
