@@ -155,7 +155,7 @@ def test_a_page_shows_generated_images_next_to_the_nearest_training_image(
     page = (tmp_path / "page.html").read_text()
     assert page.count("data:image/png;base64,") == 4 * (8 + 3)  # 13 training images and 3 held-out ones
     assert "Captions not seen in training" in page
-    assert "http" not in page
+    assert "://" not in page.replace("http://www.w3.org", "")
 
 
 def test_the_nearest_image_has_the_smallest_difference() -> None:

@@ -83,7 +83,7 @@ def main(arguments: Sequence[str]) -> int:
     generator = ImageGenerator.load(options.run, device=options.device)
     if options.caption is None:
         captions = max(options.number, MIN_CAPTIONS)
-        files.write_text(Path(options.page or ""), gallery(run, generator, search, captions))
+        gallery(run, generator, search, captions).save(options.page or "")
         return 0
     images = generator.draw(
         options.caption,

@@ -1,5 +1,7 @@
 """Building blocks of reports: cards, tables and folded sections."""
 
+import base64
+import html
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -69,6 +71,14 @@ def fold(summary: str, content: Child, *, open_: bool = False) -> SafeHtml:
 def scrolling(content: Child, name: str) -> SafeHtml:
     """Return wide content in a frame that scrolls, also by keyboard."""
     return tag("div", content, class_="scroll", tabindex="0", role="group", aria_label=name)
+
+
+def png_image(content: bytes, alternative: str, class_: str) -> SafeHtml:
+    """Return an image with its data inside; ``tag`` would cut so long an attribute."""
+    data = base64.b64encode(content).decode("ascii")
+    return SafeHtml(
+        f'<img class="{class_}" alt="{html.escape(alternative)}" src="data:image/png;base64,{data}">'
+    )
 
 
 def duration(seconds: float) -> str:

@@ -1,7 +1,5 @@
 """Inspection of an object detector: the attention of each object query to the image."""
 
-import base64
-import html
 import json
 import tempfile
 from pathlib import Path
@@ -13,7 +11,7 @@ from multihead.inspect.maps import Alignment
 from multihead.inspect.maps.alignment import CAUTION, grid_alignment
 from multihead.inspect.page import HtmlPage
 from multihead.inspect.report.markup import SafeHtml, tag
-from multihead.inspect.report.parts import card, report
+from multihead.inspect.report.parts import card, png_image, report
 from multihead.inspect.report.words import say
 from multihead.run import Run
 from multihead.tasks.detection.attention import DetectionInspection, inspect_detection
@@ -81,11 +79,7 @@ def _draw(seen: DetectionInspection, names: tuple[str, ...], layer: int) -> Safe
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "layer.png"
         draw_queries(seen.image, seen.maps(THRESHOLD, layer), names, "", path)
-        data = base64.b64encode(path.read_bytes()).decode("ascii")
-    source = f"data:image/png;base64,{data}"
-    alternative = str(say("attention of the queries in layer {}", layer))
-    # `tag` cuts an attribute that is too long to read, and this address is as long as the image.
-    return SafeHtml(f'<img style="max-width:100%" alt="{html.escape(alternative)}" src="{source}">')
+        return png_image(path.read_bytes(), say("attention of the queries in layer {}", layer), "wide")
 
 
 def as_json(seen: DetectionInspection, run: str) -> str:
