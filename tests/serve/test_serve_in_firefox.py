@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from accessibility import faults_in_firefox
 from firefox import Marionette, open_firefox
 from serving import running, service
 from small_translators import trained_translator
@@ -24,3 +25,4 @@ def test_a_text_is_translated_and_its_words_light_up(firefox: Marionette) -> Non
         firefox.wait_for("document.querySelectorAll('#mirror .word.lit').length > 0")
         firefox.run(f"{word}.click()")
         firefox.wait_for("document.querySelector('#choices button') !== null")
+        assert faults_in_firefox(firefox) == []

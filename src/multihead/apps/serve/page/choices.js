@@ -6,6 +6,7 @@ import { t } from "./texts.js";
 const popup = at("choices");
 let pending = new AbortController();
 let opener = null;
+let beside = null; // the word that the list is beside
 
 /** Open the list for a word of a translation; `chosen` is called with the sentence's new text. */
 export async function openChoices(word, sentence, chosen) {
@@ -53,6 +54,7 @@ function option(one, prefix, chosen) {
 const line = (text) => make("p", {}, text);
 
 function place(word) {
+  beside = word;
   const box = word.getBoundingClientRect();
   const width = popup.offsetWidth;
   const left = Math.max(12, Math.min(box.left, document.documentElement.clientWidth - width - 12));
@@ -78,6 +80,9 @@ document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || popup.hidden) return;
   close();
   opener?.sentence.focus(opener.start);
+});
+addEventListener("resize", () => {
+  if (!popup.hidden && beside.isConnected) place(beside);
 });
 document.addEventListener("pointerdown", (event) => {
   if (!popup.hidden && !popup.contains(event.target)) close();

@@ -149,7 +149,7 @@ function paintClasses() {
 
 function paintImage() {
   const { grid: side, patch } = view.facts;
-  const pick = h("label", { class: "plain", for: "file", role: "button" }, t("choose"));
+  const pick = h("label", { class: "plain", for: "file" }, t("choose"));
   imageHead.replaceChildren(h("h2", {}, t("imageName")), h("span", { class: "gap" }), chosenFile, pick);
   if (!seen.planes) dropped.replaceChildren(h("p", { class: "invite" }, h("b", {}, t("drop")), h("br"), t("dropHint")));
   else if (!shownImage.isConnected) dropped.replaceChildren(shownImage);

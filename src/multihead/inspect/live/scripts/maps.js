@@ -40,8 +40,8 @@ const chosenHead = (kind, maps) => view.heads[kind] ?? [maps.layers - 1, 0];
 
 /** Shade a token by a weight. */
 function shadeToken(element, weight) {
-  element.style.backgroundColor =
-    weight > 0.02 ? `color-mix(in srgb, var(--accent) ${Math.round(8 + 62 * weight)}%, transparent)` : "";
+  const shade = `color-mix(in srgb, var(--accent) ${Math.round(8 + 42 * weight)}%, transparent)`;
+  Object.assign(element.style, weight > 0.02 ? { color: "var(--ink)", backgroundColor: shade } : { color: "", backgroundColor: "" });
 }
 
 function paintMap(canvas, maps, layer, head) {

@@ -136,7 +136,7 @@ function paintWorking() {
     h(
       "div",
       { class: "worked" },
-      h("div", {}, h("h3", {}, t(`${reply.step}Title`)), h("p", { class: "formula" }, formula(FORMULAS[reply.step])), h("p", { class: "lead" }, formula(aboutStep(reply)))),
+      h("div", {}, h("h3", {}, t(`${reply.step}Title`)), h("p", { class: "formula", tabindex: 0 }, formula(FORMULAS[reply.step])), h("p", { class: "lead" }, formula(aboutStep(reply)))),
       h("div", { class: "numbers" }, reply.figure === "softmax" ? softmaxTable(reply) : [strips(reply), termsTable(reply)]),
     ),
   );

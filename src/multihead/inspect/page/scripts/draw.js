@@ -105,7 +105,7 @@ const headedTable = (columns, rows) =>
     h(
       "tbody",
       {},
-      rows.map(([name, cells]) => h("tr", {}, h("th", { scope: "row" }, name), cells.map((cell) => h("td", {}, cell)))),
+      rows.map(([name, cells]) => h("tr", {}, name ? h("th", { scope: "row" }, name) : h("td"), cells.map((cell) => h("td", {}, cell)))),
     ),
   );
 

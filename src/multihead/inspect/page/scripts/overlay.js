@@ -156,6 +156,11 @@ const positionName = (position) =>
  *   rows: [name of the row, [{ name, values, on, choose }]]; columns: their names.
  */
 function imageGrid(rows, columns, side) {
+  const image = (values) => {
+    const svg = canvasSvg(side, side, heatOverlay(0, 0, side, values));
+    svg.setAttribute("aria-hidden", "true"); // its button has the name
+    return svg;
+  };
   const map = ({ id, name, values, on, choose, below }) =>
     h(
       "button",
@@ -164,10 +169,11 @@ function imageGrid(rows, columns, side) {
         class: "mini",
         "data-map": id,
         "aria-pressed": String(on),
+        "aria-label": below ? `${name}, ${below}` : name,
         title: name,
         click: () => choose(),
       },
-      canvasSvg(side, side, heatOverlay(0, 0, side, values)),
+      image(values),
       h("small", {}, below),
     );
   return headedTable(
