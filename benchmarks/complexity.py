@@ -227,7 +227,11 @@ def measure(kind: Kind, lengths: Sequence[int], widths: Sequence[int], least: fl
 
 def read(file: Path) -> list[Measured]:
     """Return times and memory of an earlier run, with paths found anew."""
-    layers = json.loads(file.read_text(encoding="utf-8"))["layers"]
+
+    def with_sizes(content: dict[str, object]) -> dict[str | int, object]:
+        return {int(key) if key.isdigit() else key: value for key, value in content.items()}
+
+    layers = json.loads(file.read_text(encoding="utf-8"), object_hook=with_sizes)["layers"]
     by_name = {layer["name"]: layer for layer in layers}
     return [
         Measured(**{**by_name[kind.name], "complexity": kind.complexity, "path": kind.path, **paths(kind)})
