@@ -12,6 +12,7 @@
 # make wasm         compiles the engine of exported pages (native/page.cpp) to WebAssembly; needs clang 19 and lld
 # make wheel        the sdist and a wheel for every Python (on Linux: manylinux), in dist/; needs a C++ compiler
 # make docs         writes the documentation as one site to build/docs; after `make course` with the figures of the course
+# make images RUNS=runs   makes the images of docs/images anew, as far as their runs are there
 # make clean        removes what was installed and built
 # make PYTHON=python3.12 ...   with another Python
 
@@ -24,7 +25,7 @@ ENVS := benchmarks/peers/.envs
 PEERS := eole joeynmt
 BENCHMARKS := $(filter-out benchmarks/record.py benchmarks/torture.py benchmarks/fuzz_readers.py benchmarks/kept_words.py benchmarks/single_words.py benchmarks/where_time_goes.py,$(wildcard benchmarks/*.py))
 
-.PHONY: quickstart test lint suite bench speedrun torture bench-peers bench-peers-training bench-gpu course docs wasm wheel clean
+.PHONY: quickstart test lint suite bench speedrun torture bench-peers bench-peers-training bench-gpu course docs images wasm wheel clean
 
 quickstart: $(TRAINS)
 	$(BIN)/multihead quickstart
@@ -56,6 +57,11 @@ course: $(INSTALLED)
 docs: $(INSTALLED)
 	$(INSTALL) -e ./packages/documents -e '.[dev,course,serve]'
 	$(BIN)/python docs/site/build.py
+
+RUNS ?= runs
+images: $(INSTALLED)
+	$(INSTALL) -e '.[browser,serve,identify]'
+	$(BIN)/python docs/images.py $(RUNS)
 
 # One that cannot run here (no Chromium, no corpus) says why, and the others go on.
 bench: $(INSTALLED)
