@@ -192,6 +192,44 @@ def test_little_time_means_small_batches_and_a_short_warm_up_but_as_much_dropout
     assert short.validation.every == 24
 
 
+def write_prose(path: Path, words: int) -> dict[str, object]:
+    chance = random.Random(7)
+    lines = [" ".join(chance.choices(WORDS, k=13)) + f" {number}." for number in range(words // 13)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return {"data.files": str(path), "data.cache": str(path.parent / "cache")}
+
+
+def test_more_prose_makes_a_larger_language_model_with_less_dropout(tmp_path: Path) -> None:
+    few, many = (recipe("small-gpt", write_prose(tmp_path / f"{n}.txt", n)) for n in (5_003, 900_001))
+    assert few.model.d_model < many.model.d_model  # type: ignore[attr-defined]
+    assert few.model.dropout > many.model.dropout  # type: ignore[attr-defined]
+    assert few.training.batch_tokens < many.training.batch_tokens
+    assert few.model.positions == "learned"  # type: ignore[attr-defined]
+    assert few.validation.patience > 0
+    assert few.reasons["model.d_model"].startswith("384 lines")
+
+
+@pytest.mark.parametrize("words", [131, 1_009])
+def test_a_language_model_trains_on_little_prose(tmp_path: Path, words: int) -> None:
+    sizes = {"model.context": 11, "validation.samples": 0}
+    made = recipe("small-gpt", {**write_prose(tmp_path / "a.txt", words), **SHORT, **sizes})
+    assert train(made, tmp_path / "run", Silent()).status == "finished"
+    again = recipe("small-gpt", {**write_prose(tmp_path / "b.txt", 300), **SHORT}, init=tmp_path / "run")
+    assert again.model.context == 11  # type: ignore[attr-defined]
+    assert train(again, tmp_path / "more", Silent(), init=tmp_path / "run").status == "finished"
+
+
+def test_language_models_have_no_settings_of_texts_read_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(suggested_texts, "text_speed", lambda recipe, length: 1000.0 * (length == 128))
+    made = recipe("small-gpt", {**write_prose(tmp_path / "a.txt", 90_001), "training.minutes": 2})
+    assert "the time is enough for about" in made.reasons["training.batch_tokens"]
+    (tmp_path / "empty.txt").write_text("\n \n", encoding="utf-8")
+    with pytest.raises(UserError, match="no text"):
+        recipe("small-gpt", {"data.files": str(tmp_path / "empty.txt")})
+
+
 def test_a_member_of_a_sweep_is_sized_by_its_corpus(tmp_path: Path) -> None:
     files = str(write_tags(tmp_path / "a.conll", 31)["data.files"])
     content = f'recipe = "small-bert-tags"\nset.data.files = ["{files}"]\n[[members]]\nname = "plain"\n'

@@ -1,4 +1,4 @@
-"""Settings for labelled texts, chosen by their number and length, each with its reason.
+"""Settings for labelled texts and running text, chosen by number and length, each with its reason.
 
 The sizes are those of translators (``translation.suggest.sizes``), by the tokens of an epoch.
 """
@@ -64,7 +64,7 @@ def suggest_for_texts(
     Raises:
         UserError: there is no text; see ``texts``.
     """
-    side, normal = SideProfile(), normalizer(recipe.data.lowercase)
+    side, normal = SideProfile(), normalizer(getattr(recipe.data, "lowercase", False))
     for text in texts:
         side.add(normal.normalize_str(text))
     if not side.words:

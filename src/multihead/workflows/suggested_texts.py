@@ -1,4 +1,4 @@
-"""A recipe of classifiers and taggers, with suggested settings in the place of those that it leaves open."""
+"""A recipe of a model of texts, with suggested settings in the place of those that it leaves open."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -44,7 +44,7 @@ def fill_recipe(
     # Heads that divide any width, until the number is decided.
     heads = {"model.num_heads": 1} if hasattr(plain.model, "num_heads") else {}
     base = recipes.load(name, {**heads, **given})
-    if not (base.data.files or base.data.generate):
+    if not (base.data.files or getattr(base.data, "generate", "")):
         return base  # refused with the other data settings
     suggestion: TextSuggestion = tasks.get_task(base.task).part("suggest")(base, init_run)
     sections = (section for section in recipes.SECTION_NAMES if type(plain.section(section)) is not Settings)

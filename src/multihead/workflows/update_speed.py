@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from multihead.batch import Batch, Input, LabelledBatch, TaggedBatch
+from multihead.batch import Batch, Input, LabelledBatch, TaggedBatch, TextBatch
 from multihead.data.batches import FREE, collate
 from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
@@ -41,13 +41,17 @@ def tokens_per_second(recipe: Recipe[Settings], length: int) -> float:
 
 
 def text_speed(recipe: Recipe[Settings], length: int) -> float:
-    """Return the tokens a second of updates of a classifier or tagger on made-up texts of so many tokens.
+    """Return the tokens a second of updates of a model of texts on made-up ones.
 
     Raises:
         UserError: the model does not fit into memory.
     """
     vocabulary = recipe.tokenizer.vocab_size
     recipe = replace(recipe, model=recipe.model.model_copy(update={"vocab_size": vocabulary}))
+    if recipe.task == "language":
+        width = recipe.model.context + 1  # type: ignore[attr-defined]
+        ids_BT = torch.arange((TOKENS // width + 1) * width).view(-1, width) % vocabulary
+        return update_speed(recipe, TextBatch(ids_BT))
     length = min(length, recipe.data.max_length)
     rows = TOKENS // length + 1
     ids_BN = torch.arange(rows * length).view(rows, length) % vocabulary
