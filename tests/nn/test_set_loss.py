@@ -90,6 +90,21 @@ def test_the_loss_is_that_of_the_definition(iou_targets: bool) -> None:
     torch.testing.assert_close(own, expected)
 
 
+def test_another_matching_compares_other_pairs() -> None:
+    logits, predicted, boxes, classes = made_up()
+    found = set_loss(
+        logits,
+        predicted,
+        boxes,
+        classes,
+        costs=COSTS,
+        no_object=0.1,
+        matching=lambda costs, present: torch.arange(M).expand(present.shape),
+    )
+    distances = (predicted[:, :, :M] - boxes).abs().sum(-1)
+    torch.testing.assert_close(found.boxes, distances[:, classes >= 0].sum())
+
+
 def test_scores_do_not_teach_the_boxes_that_they_are_taught_by() -> None:
     logits, predicted, boxes, classes = made_up()
     predicted.requires_grad_()

@@ -1,5 +1,6 @@
 """The set prediction loss of DETR (Carion et al. 2020, sec. 3.1)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -51,6 +52,7 @@ def set_loss(
     costs: tuple[float, float, float],
     no_object: float,
     iou_targets: bool = False,
+    matching: Callable[[Tensor, Tensor], Tensor] = match,
 ) -> SetLoss:
     """Match the predictions of each layer to the objects, and compare them (eq. 1 and 2).
 
@@ -65,13 +67,14 @@ def set_loss(
         iou_targets: the class of a matched prediction is taught with its box's IoU as probability, the rest
             is "no object": scores rank detections by their boxes too (VarifocalNet, Zhang et al. 2021; there
             with sigmoids).
+        matching: the assignment of objects to predictions; see ``match``.
     """
     L, B, Q, _ = logits_LBQK.shape
     logits, predicted = _wide(logits_LBQK.flatten(0, 1)), _wide(predicted_LBQ4.flatten(0, 1))
     boxes, classes = boxes_BM4.repeat(L, 1, 1), classes_BM.repeat(L, 1)
     present = classes >= 0
     with torch.no_grad():
-        matched = match(pair_costs(logits, predicted, boxes, classes, costs), present)
+        matched = matching(pair_costs(logits, predicted, boxes, classes, costs), present)
     rows, columns = present.nonzero(as_tuple=True)
     queries, true_classes = matched[rows, columns], classes[rows, columns]
     predictions, true = predicted[rows, queries], boxes[rows, columns]
