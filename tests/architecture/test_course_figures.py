@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
-from multihead.apps.course import terms, transformer_figure
+from multihead.apps.course import images, terms, transformer_figure
+from multihead.apps.course.figures import COLOURS
 from multihead.errors import UserError
 from multihead.models.transformer import Settings, Transformer
 
@@ -75,3 +76,11 @@ def test_a_dot_product_is_written_out() -> None:
     assert terms(torch.tensor([1.0, -0.5]), torch.tensor([0.25, 2.0])) == "1.00·0.25 + (-0.50)·2.00"
     with pytest.raises(ValueError, match="zip"):
         terms(torch.zeros(3), torch.zeros(2))
+
+
+def test_boxes_have_the_name_and_the_colour_of_their_class() -> None:
+    boxes = [[(2, (0.1, 0.2, 0.5, 0.6)), (0, (0.5, 0.5, 0.9, 0.9))], [(2, (-0.2, 0.2, 0.5, 1.6))]]
+    svg = images(torch.zeros(2, 1, 5, 7), ["ja", "nein"], boxes=boxes, names=["네모", "별", "원"]).svg
+    assert sorted(text for text in texts(svg) if re.search("[가-힣]", text)) == ["네모", "원", "원"]
+    assert [svg.count(f"fill: none; stroke: {colour}") for colour in COLOURS[:3]] == [1, 0, 2]
+    assert "stroke: #0" not in images(torch.zeros(2, 1, 5, 7), ["ja", "nein"]).svg

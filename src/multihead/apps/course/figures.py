@@ -9,13 +9,18 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 from torch import Tensor
 
 from multihead.apps.course.transformer_figure import SvgFigure
 from multihead.inspect import figures
 
 Labels = Sequence[str]
+Boxes = Sequence[tuple[int, Sequence[float]]]
+"""Boxes of an image: class, and left, top, right and bottom edge as fractions of the image."""
 COLOURS = (figures.BLUE, figures.ORANGE, figures.GREEN, "#cc79a7", "#56b4e9")
 MARKERS, LINES = "osD^v", ("-", "--", "-.", ":", "-")
 WIDEST = 6.6
@@ -57,7 +62,13 @@ def heads(
 
 
 def images(
-    images_NChw: Tensor, titles: Labels = (), *, columns: int = 8, overlay_Nrc: Tensor | None = None
+    images_NChw: Tensor,
+    titles: Labels = (),
+    *,
+    columns: int = 8,
+    overlay_Nrc: Tensor | None = None,
+    boxes: Sequence[Boxes] = (),
+    names: Labels = (),
 ) -> SvgFigure:
     """Return images in rows; pixels from 0 to 1, (images, 1 or 3, height, width).
 
@@ -66,6 +77,8 @@ def images(
         titles: a title above each image.
         columns: images per row.
         overlay_Nrc: weights of patches, (images, rows, columns), drawn over each image in orange.
+        boxes: boxes drawn into each image, a colour for each class.
+        names: names of the classes of the boxes.
     """
     N, _, height, width = images_NChw.shape
     columns = min(columns, N)
@@ -82,14 +95,18 @@ def images(
                 share = (weights - weights.min()) / max(1e-9, float(np.ptp(weights))) * 0.75
                 orange = np.broadcast_to(np.array([1.0, 0.62, 0.0]), (*weights.shape, 3))
                 axes.imshow(np.dstack([orange, share]), extent=extent, interpolation="none")
+            for k, edges in boxes[number] if boxes else ():
+                _box(axes, names[k], np.clip(edges, 0, 1) * [width, height, width, height], COLOURS[k])
             axes.grid(False)
             axes.set_xticks([])
             axes.set_yticks([])
             if titles:
-                axes.set_title(titles[number], fontsize=9)
+                axes.set_title(titles[number], fontsize=9, pad=14 if boxes else None)
 
-    size = (min(WIDEST, 1.25 * columns), (1.1 + 0.2 * lines) * rows)
-    return _drawing(size, draw, "", titles)
+    # Room for the names above boxes at the top of an image.
+    side, high, line = (1.65, 1.75, 0.35) if boxes else (1.25, 1.1, 0.2)
+    size = (min(WIDEST, side * columns), (high + line * lines) * rows)
+    return _drawing(size, draw, "", [*titles, *names])
 
 
 def curves(
@@ -149,6 +166,23 @@ def _drawing(
             warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
             figure.savefig(content, format="svg", metadata=metadata)
     return SvgFigure(content.getvalue())
+
+
+def _box(axes: Axes, name: str, edges: NDArray[np.float64], colour: str) -> None:
+    """Draw a box with its name above it."""
+    left, top, right, bottom = edges
+    sides = Rectangle((left, top), right - left, bottom - top, fill=False, edgecolor=colour, linewidth=2)
+    sides.set_path_effects([withStroke(linewidth=3.5, foreground="white")])
+    axes.add_patch(sides)
+    axes.annotate(
+        name,
+        (left, top),
+        xytext=(0, 3),
+        textcoords="offset points",
+        fontsize=8,
+        color=colour,
+        bbox={"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 0.8},
+    )
 
 
 def _map(
