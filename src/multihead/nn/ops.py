@@ -12,15 +12,14 @@ from torch import Tensor, nn
 
 from multihead.errors import UserError
 from multihead.nn.kernels import (
+    activations,
     byte_dropout,
     gpu_linear,
     residual,
     short_attention,
     stacked_linear,
 )
-from multihead.nn.kernels import gelu as gelus
 from multihead.nn.kernels import lookup as lookups
-from multihead.nn.kernels import relu as relus
 from multihead.system import native
 from multihead.system.gpu import kernel
 
@@ -117,12 +116,12 @@ def _has_fast_products(x: Tensor) -> bool:
 
 def relu(x: Tensor) -> Tensor:
     """max(0, x); any shape."""
-    return relus.relu(x) if native.ON and native.suits(x) else F.relu(x)
+    return activations.relu(x) if native.ON and native.suits(x) else F.relu(x)
 
 
 def gelu_tanh(x: Tensor) -> Tensor:
-    """GELU as the published GPT approximates it, see ``kernels.gelu``; any shape."""
-    return gelus.gelu_tanh(x) if native.ON and native.suits(x) else F.gelu(x, approximate="tanh")
+    """GELU as the published GPT approximates it, see ``kernels.activations``; any shape."""
+    return activations.gelu_tanh(x) if native.ON and native.suits(x) else F.gelu(x, approximate="tanh")
 
 
 def dropout(x: Tensor, p: float) -> Tensor:
