@@ -82,12 +82,13 @@ def their_update(model: nn.Module, dtype: torch.dtype, loss_of: Callable[[], Ten
     return update
 
 
-def used(model: nn.Module, dtype: torch.dtype, answer: Callable[[], object]) -> Work:
+def used(model: nn.Module, dtype: torch.dtype, inputs: Callable[[], tuple[Tensor, ...]]) -> Work:
     """Return what uses a model once."""
+    model.eval()
 
     def use() -> None:
         with torch.inference_mode(), hardware.autocast(CPU, dtype):
-            answer()
+            model(*inputs())
 
     return use
 
@@ -102,8 +103,8 @@ def gpts(nanogpt: Path | None) -> Iterator[tuple[str, str, Work]]:
             f"ours, {name}",
             our_update("shakespeare-char-cpu", model, name, lambda: TextBatch(letters(1))),
         )
-        ready = gpt.GPT(settings.model).eval()
-        yield "GPT, use", f"ours, {name}", used(ready, dtype, lambda ready=ready: ready(letters()))
+        ready = gpt.GPT(settings.model)
+        yield "GPT, use", f"ours, {name}", used(ready, dtype, lambda: (letters(),))
     if nanogpt is None:
         return
     sys.path.insert(0, str(nanogpt))
@@ -118,12 +119,12 @@ def gpts(nanogpt: Path | None) -> Iterator[tuple[str, str, Work]]:
             return found
 
         yield "GPT, update", f"nanoGPT, {name}", their_update(theirs, dtype, loss, 1e-3)
-        ready = module.GPT(module.GPTConfig(**sizes, dropout=0.0, bias=False)).eval()
+        ready = module.GPT(module.GPTConfig(**sizes, dropout=0.0, bias=False))
         # With targets it computes the scores of all places, as ours does.
         yield (
             "GPT, use",
             f"nanoGPT, {name}",
-            used(ready, dtype, lambda ready=ready: ready(ids := letters(), ids)),
+            used(ready, dtype, lambda: (letters(),) * 2),
         )
 
 
@@ -154,8 +155,8 @@ def vits() -> Iterator[tuple[str, str, Work]]:
     for name, dtype in FORMATS.items():
         model = vit.VisionTransformer(vit.Settings(**ours, **sizes))
         yield "ViT, update", f"ours, {name}", our_update("small-vit", model, name, our_pictures)
-        ready = vit.VisionTransformer(vit.Settings(**ours, **sizes)).eval()
-        yield "ViT, use", f"ours, {name}", used(ready, dtype, lambda ready=ready: ready(pictures()[0]))
+        ready = vit.VisionTransformer(vit.Settings(**ours, **sizes))
+        yield "ViT, use", f"ours, {name}", used(ready, dtype, lambda: pictures()[:1])
         for whose, make in makers.items():
             theirs = make().train()
 
@@ -164,8 +165,8 @@ def vits() -> Iterator[tuple[str, str, Work]]:
                 return cross_entropy(_logits(theirs(pixels)).float(), labels, label_smoothing=SMOOTHING)
 
             yield "ViT, update", f"{whose}, {name}", their_update(theirs, dtype, loss, 1e-3)
-            ready = make().eval()
-            yield "ViT, use", f"{whose}, {name}", used(ready, dtype, lambda ready=ready: ready(pictures()[0]))
+            ready = make()
+            yield "ViT, use", f"{whose}, {name}", used(ready, dtype, lambda: pictures()[:1])
 
 
 def _huggingface() -> Any:

@@ -16,9 +16,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from multihead.nn.kernels import byte_products
+from multihead.nn.kernels.activations import relu_gradient
 from multihead.nn.kernels.bf16_products import Bf16Products
 from multihead.nn.kernels.byte_products import ByteProducts
-from multihead.nn.kernels.activations import relu_gradient
 
 Layer = tuple[Tensor, Tensor | None]
 """A weight (e, d) and a bias (e,)."""
