@@ -1,8 +1,8 @@
 """Build of the optional native part (native/): compiled if a compiler is found, else omitted silently.
 
 The kernels are compiled once per processor level; the level is chosen at run time. With MULTIHEAD_LEVELS=here
-only this processor's best level is compiled, in a seventh of the time. The library uses no Python headers, so a
-wheel serves every Python, and one without the library every machine. All other metadata is in pyproject.toml.
+only this processor's best level is compiled, in a seventh of the time. The library uses no Python headers, so
+a wheel serves every Python, and one without the library every machine. All other metadata is in pyproject.toml.
 """
 
 import ctypes

@@ -1,8 +1,8 @@
 """ReLU, and GELU by its approximation with tanh, with their gradients (native, CPU).
 
 Equations: max(0, x), the inner part of Vaswani et al. 2017, eq. 2, whose gradient passes wherever the output
-is positive; 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel 2016, sec. 2), computed as
-x times a sigmoid.
+is positive; 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel 2016, sec. 2),
+computed as x times a sigmoid.
 """
 
 from typing import Any
