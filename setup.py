@@ -2,7 +2,7 @@
 
 The kernels are compiled once per processor level; the level is chosen at run time. With MULTIHEAD_LEVELS=here
 only this processor's best level is compiled, in a seventh of the time. The library uses no Python headers, so
-a wheel serves every Python, and one without the library every machine. All other metadata is in pyproject.toml.
+a wheel serves every Python, and one without the library every machine. All else is in pyproject.toml.
 """
 
 import ctypes
