@@ -219,6 +219,26 @@ def test_a_language_model_trains_on_little_prose(tmp_path: Path, words: int) -> 
     assert train(again, tmp_path / "more", Silent(), init=tmp_path / "run").status == "finished"
 
 
+def test_a_language_model_without_positions_is_tuned_without_and_other_models_are_refused(
+    tmp_path: Path,
+) -> None:
+    given = {**write_prose(tmp_path / "a.txt", 1_009), **SHORT}
+    plain = recipe("small-gpt", {**given, "model.context": 11, "model.positions": "none"})
+    train(plain, tmp_path / "gpt", Silent())
+    assert recipe("small-gpt", given, init=tmp_path / "gpt").model.positions == "none"  # type: ignore[attr-defined]
+    with pytest.raises(UserError, match=r'its model is a "gpt", that of the recipe a "llama"'):
+        recipe("small-gpt", {**given, "model.kind": "llama"}, init=tmp_path / "gpt")
+    texts = write_texts(tmp_path / "b.tsv", 53, ["x", "y"])
+    with pytest.raises(UserError, match="trained for text generation and not for"):
+        recipe("small-bert-classes", texts, init=tmp_path / "gpt")
+
+
+def test_lines_of_running_text_end_at_line_feeds_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one good film\u2028\x0bone bad film\n\n" * 17, encoding="utf-8")
+    made = recipe("small-gpt", {"data.files": str(tmp_path / "a.txt")})
+    assert made.reasons["model.d_model"].startswith("17 lines")
+
+
 def test_language_models_have_no_settings_of_texts_read_one_by_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

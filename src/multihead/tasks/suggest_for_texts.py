@@ -12,13 +12,13 @@ from multihead.errors import UserError
 from multihead.recipe import Recipe, model_kinds
 from multihead.recipe.settings import Settings
 from multihead.run import Run
+from multihead.tasks.text_examples import pretrained_tokenizer
 from multihead.tasks.translation.suggest import duration, pieces, sizes
 from multihead.tasks.translation.suggest.decision import Decision
 from multihead.tasks.translation.suggest.profile import MOST_PARTS, SideProfile, number_of_parts
 from multihead.tasks.translation.suggest.within_time import ENOUGH, SMALLEST, WARM_UP
 from multihead.text.bpe_dropout import supports_dropout
 from multihead.text.pieces import alphabet, normalizer
-from multihead.text.tokenizer import Tokenizer
 
 Decisions = dict[str, Decision[Any]]
 """Settings by dotted key, with their reasons."""
@@ -37,7 +37,7 @@ MADE_BY_DATA = {"vocab_size", "classes", "class_names"}
 
 @dataclass(frozen=True)
 class TextSuggestion:
-    """Settings for a corpus of labelled texts.
+    """Settings for a corpus of texts.
 
     Attributes:
         decisions: the settings.
@@ -53,7 +53,7 @@ class TextSuggestion:
 def suggest_for_texts(
     recipe: Recipe[Settings], texts: Iterable[str], *, unit: str, init_run: Run | None
 ) -> TextSuggestion:
-    """Return settings that suit labelled texts.
+    """Return settings that suit texts.
 
     Args:
         recipe: the settings of the user and of the recipe; others are decided.
@@ -62,7 +62,7 @@ def suggest_for_texts(
         init_run: a run whose weights and vocabulary training starts from; None: random initialisation.
 
     Raises:
-        UserError: there is no text; see ``texts``.
+        UserError: there is no text; the run is of another task; see ``texts``.
     """
     side, normal = SideProfile(), normalizer(getattr(recipe.data, "lowercase", False))
     for text in texts:
@@ -96,7 +96,7 @@ def suggest_for_texts(
         **_training(recipe, row, epoch),
     }
     if init_run:
-        decisions = _fine_tuned(decisions, init_run, row.bpe_dropout)
+        decisions = _fine_tuned(decisions, recipe.task, init_run, row.bpe_dropout)
     return TextSuggestion(decisions, epoch, ceil(epoch / side.lines))
 
 
@@ -163,11 +163,11 @@ def _training(recipe: Recipe[Settings], row: sizes.Size, epoch: float) -> Decisi
     }
 
 
-def _fine_tuned(decisions: Decisions, init_run: Run, rate: float) -> Decisions:
+def _fine_tuned(decisions: Decisions, task: str, init_run: Run, rate: float) -> Decisions:
     """Return the decisions for weights and a vocabulary that exist."""
     kept = {key: value for key, value in decisions.items() if not key.startswith(("tokenizer.", "model."))}
-    tokenizer: Tokenizer = init_run.tokenizers()[0]
-    if supports_dropout(tokenizer):
+    tokenizer = pretrained_tokenizer(init_run, task)
+    if tokenizer is not None and supports_dropout(tokenizer):
         kept["tokenizer.dropout"] = decisions["tokenizer.dropout"]._replace(value=rate)
     theirs = {key: value for key, value in init_run.recipe.model if key not in MADE_BY_DATA}
     kept |= {f"model.{key}": Decision(value, "") for key, value in theirs.items()}
