@@ -237,7 +237,10 @@ def _positional(kind: type, free: list[str], command: str) -> dict[str, Any]:
     if free:
         remedy = f"`multihead {command} --help` lists the options."
         if command == "train":
-            remedy = "To train on your own corpus, use --src FILE --tgt FILE."
+            remedy = (
+                "A corpus of pairs is named by --src FILE --tgt FILE, several files of a setting as "
+                """--data.files '["FILE", "FILE"]'."""
+            )
         raise UserError(f'unexpected argument "{free[0]}"', remedy=remedy)
     return values
 
