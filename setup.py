@@ -85,10 +85,13 @@ class BuildNative(build_ext):
         self.compiler.link_shared_object(made, file, extra_postargs=openmp, target_lang="c")
 
     def _best_level(self, made: list[str]) -> str:
-        """Return the best level that this processor supports."""
+        """Return the best level that this processor supports; "": unknown, compiled for another machine."""
         file = Path(self.build_temp, "processor.so").resolve()
         self.compiler.link_shared_object(made, str(file), target_lang="c")
-        levels = ctypes.CDLL(str(file)).processor_levels
+        try:
+            levels = ctypes.CDLL(str(file)).processor_levels
+        except OSError:
+            return ""
         levels.restype = ctypes.c_char_p
         return levels().decode().split()[0]
 
