@@ -271,13 +271,15 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=["*"], metavar="NAME", help="as serve, or 'inspect-*'")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     given = parser.parse_args()
+    names = [name for name in MAKERS if any(fnmatch(Path(name).stem, pattern) for pattern in given.only)]
+    if not names:
+        parser.error(f"no image of such a name; there are {', '.join(Path(name).stem for name in MAKERS)}")
     given.out.mkdir(parents=True, exist_ok=True)
     failures = []
     with ExitStack() as stack:
         studio = Studio(given.runs, stack)
-        for name, (run, make) in MAKERS.items():
-            if not any(fnmatch(Path(name).stem, pattern) for pattern in given.only):
-                continue
+        for name in names:
+            run, make = MAKERS[name]
             if run and not (studio.runs / run).is_dir():
                 failures.append(
                     f"{name}: needs {given.runs / run}: multihead {COMMANDS.get(run, f'train {run}')}"
