@@ -115,14 +115,12 @@ $(TRAINS): $(NEEDED)
 	  echo "Give another one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	@echo "installing into $(VENV); PyTorch is large, so this takes a while the first time"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@rm -f src/multihead/_native.so
 	@MULTIHEAD_LEVELS=here $(INSTALL) --no-compile -e '.[train]'
 	@touch $@
 
 $(INSTALLED): $(TRAINS)
 	@echo "installing what the tests need"
-	@rm -f src/multihead/_native.so
-	@$(INSTALL) -e ./packages/documents -e '.[dev]'
+	@MULTIHEAD_LEVELS=all $(INSTALL) -e ./packages/documents -e '.[dev]'
 	@touch $@
 
 # The result is part of the package, so users need no compiler. On Debian: clang-19 lld-19 wasi-libc
