@@ -131,6 +131,7 @@ def test_every_text_of_a_report_has_its_korean_and_none_is_in_korean_only() -> N
     package = INSPECT.parent
     reports = (
         package / "tasks" / "detection" / "inspection.py",
+        package / "tasks" / "drawing" / "gallery.py",
         *(package / "apps/studies/sweep").glob("*.py"),
     )
     for path in (*(INSPECT / "report").glob("*.py"), *reports):
