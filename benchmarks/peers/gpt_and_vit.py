@@ -54,8 +54,8 @@ def pictures() -> tuple[Tensor, Tensor]:
 
 def our_update(recipe: str, model: nn.Module, precision: str, batch: Callable[[], Any]) -> Work:
     """Return what makes one update of ours."""
-    chosen: Any = recipes.load(recipe, {"training.precision": precision, "training.optimizer": "adamw"})
-    updater = Updater(model, optimizers.make_optimizer(model, chosen.training), chosen.training, CPU)
+    settings: Any = recipes.load(recipe, {"training.precision": precision, "training.optimizer": "adamw"})
+    updater = Updater(model, optimizers.make_optimizer(model, settings.training), settings.training, CPU)
     optimizers.set_rate(updater.optimizer, 1e-3)
     return lambda: updater.update(1, [batch()])
 
@@ -82,7 +82,7 @@ def their_update(model: nn.Module, dtype: torch.dtype, loss_of: Callable[[], Ten
     return update
 
 
-def used(model: nn.Module, dtype: torch.dtype, inputs: Callable[[], tuple[Tensor, ...]]) -> Work:
+def one_use(model: nn.Module, dtype: torch.dtype, inputs: Callable[[], tuple[Tensor, ...]]) -> Work:
     """Return what uses a model once."""
     model.eval()
 
@@ -104,7 +104,7 @@ def gpts(nanogpt: Path | None) -> Iterator[tuple[str, str, Work]]:
             our_update("shakespeare-char-cpu", model, name, lambda: TextBatch(letters(1))),
         )
         ready = gpt.GPT(settings.model)
-        yield "GPT, use", f"ours, {name}", used(ready, dtype, lambda: (letters(),))
+        yield "GPT, use", f"ours, {name}", one_use(ready, dtype, lambda: (letters(),))
     if nanogpt is None:
         return
     sys.path.insert(0, str(nanogpt))
@@ -115,8 +115,8 @@ def gpts(nanogpt: Path | None) -> Iterator[tuple[str, str, Work]]:
 
         def loss(theirs: Any = theirs) -> Tensor:
             ids = letters(1)
-            found: Tensor = theirs(ids[:, :-1], ids[:, 1:].contiguous())[1]
-            return found
+            loss: Tensor = theirs(ids[:, :-1], ids[:, 1:].contiguous())[1]
+            return loss
 
         yield "GPT, update", f"nanoGPT, {name}", their_update(theirs, dtype, loss, 1e-3)
         ready = module.GPT(module.GPTConfig(**sizes, dropout=0.0, bias=False))
@@ -124,7 +124,7 @@ def gpts(nanogpt: Path | None) -> Iterator[tuple[str, str, Work]]:
         yield (
             "GPT, use",
             f"nanoGPT, {name}",
-            used(ready, dtype, lambda: (letters(),) * 2),
+            one_use(ready, dtype, lambda: (letters(),) * 2),
         )
 
 
@@ -156,7 +156,7 @@ def vits() -> Iterator[tuple[str, str, Work]]:
         model = vit.VisionTransformer(vit.Settings(**ours, **sizes))
         yield "ViT, update", f"ours, {name}", our_update("small-vit", model, name, our_pictures)
         ready = vit.VisionTransformer(vit.Settings(**ours, **sizes))
-        yield "ViT, use", f"ours, {name}", used(ready, dtype, lambda: pictures()[:1])
+        yield "ViT, use", f"ours, {name}", one_use(ready, dtype, lambda: pictures()[:1])
         for whose, make in makers.items():
             theirs = make().train()
 
@@ -166,7 +166,7 @@ def vits() -> Iterator[tuple[str, str, Work]]:
 
             yield "ViT, update", f"{whose}, {name}", their_update(theirs, dtype, loss, 1e-3)
             ready = make()
-            yield "ViT, use", f"{whose}, {name}", used(ready, dtype, lambda: pictures()[:1])
+            yield "ViT, use", f"{whose}, {name}", one_use(ready, dtype, lambda: pictures()[:1])
 
 
 def _huggingface() -> Any:
@@ -187,8 +187,8 @@ def _huggingface() -> Any:
 
 
 def _logits(answer: Any) -> Tensor:
-    found: Tensor = getattr(answer, "logits", answer)
-    return found
+    logits: Tensor = getattr(answer, "logits", answer)
+    return logits
 
 
 def main(nanogpt: Path | None = None, write: bool = False) -> None:

@@ -116,7 +116,7 @@ class PhraseSentence:
         """
         if self.finished:
             return
-        found: list[Continuation] = []
+        continuations: list[Continuation] = []
         for number, (row, free) in enumerate(zip(self.rows, table, strict=True)):
             if row.total == -math.inf:
                 continue
@@ -130,12 +130,12 @@ class PhraseSentence:
             for token, value in choices.items():
                 if token != rules.eos_id:
                     progress = self.after(row.progress, token) if token in required else plain
-                    found.append(Continuation(row.total + value, token, progress, number))
+                    continuations.append(Continuation(row.total + value, token, progress, number))
                 elif len(row.progress.done) == len(self.phrases) and len(row.tokens) > rules.min_length:
                     self._end(row, value, rules.alpha, full and value < max(v for v, _ in free))
         self.rows = [
             PhraseHypothesis((*self.rows[row].tokens, token), total, progress, row)
-            for total, token, progress, row in self._choose(found)
+            for total, token, progress, row in self._choose(continuations)
         ]
         self.finished = not self.rows or self._is_settled(rules)
 
@@ -155,11 +155,11 @@ class PhraseSentence:
         highest = max(row.total for row in self.rows) / length_penalty(length, rules.alpha)
         return highest <= sorted(h.score for h in self.ended)[-rules.n_best]
 
-    def _choose(self, found: list[Continuation]) -> list[Continuation]:
+    def _choose(self, continuations: list[Continuation]) -> list[Continuation]:
         """Divide the beam among the banks; places that a bank cannot fill go to the fullest banks first."""
-        credits = {progress: self.credit(progress) for progress in {row.progress for row in found}}
+        credits = {progress: self.credit(progress) for progress in {row.progress for row in continuations}}
         banks: dict[int, list[Continuation]] = {}
-        for row in sorted(found, key=lambda row: -row.total):
+        for row in sorted(continuations, key=lambda row: -row.total):
             banks.setdefault(credits[row.progress], []).append(row)
         share = max(1, self.width // self._banks)
         survivors = [row for credit in sorted(banks, reverse=True) for row in banks[credit][:share]][
