@@ -19,6 +19,7 @@ from multihead.errors import UserError
 from multihead.models import detr
 from multihead.tasks.detection.attention import inspect_detection
 from multihead.tasks.detection.detector import Detector
+from multihead.tasks.detection.objects import prepare_scenes
 from multihead.tasks.detection.scenes import SceneMaker, ShapeStencils
 from multihead.workflows.dry_run import dry_run
 from multihead.workflows.train import train
@@ -175,6 +176,21 @@ def test_a_coco_folder_is_trained_on(folder: Path, tmp_path: Path) -> None:
     assert Detector.load(tmp_path / "own").names == ShapeStencils().names
     with pytest.raises(UserError, match=r"model\.queries: 1 object queries, but an image has"):
         dry_run(recipe(**given, **{"model.queries": 1}), Silent())
+
+
+def test_boxes_without_width_or_height_are_left_out_and_counted(folder: Path, tmp_path: Path) -> None:
+    content = json.loads((folder / "boxes.json").read_text(encoding="utf-8"))
+    objects = len(content["annotations"])
+    content["annotations"] += [
+        {"id": 1000 + number, "image_id": 0, "category_id": 1, "bbox": [9, 9, *sides]}
+        for number, sides in enumerate([(0, 0), (7, 0), (0, 7.0)])
+    ]
+    (tmp_path / "boxes.json").write_text(json.dumps(content), encoding="utf-8")
+    train = json.dumps([str(tmp_path / "boxes.json"), str(folder)])
+    given = {"data.generate": "", "data.train": train, "data.valid": json.dumps([str(folder)])}
+    report = prepare_scenes(recipe(**given).data, progress=lambda *_: None).report
+    assert f"with {objects:,} objects" in report
+    assert "3 boxes left out: their width or height is 0" in report
 
 
 def test_proposals_have_no_more_queries_than_places() -> None:

@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from multihead.tasks.detection.objects import GeneratedScenes, SceneBatches, generated_test_scenes, letterbox
-from multihead.tasks.detection.scenes import ImageStencils, SceneMaker, ShapeStencils
+from multihead.tasks.detection.objects import (
+    GREY,
+    GeneratedScenes,
+    SceneBatches,
+    generated_test_scenes,
+    letterbox,
+    rescale,
+)
+from multihead.tasks.detection.scenes import ImageStencils, Scene, SceneMaker, ShapeStencils
 from multihead.tasks.detection.settings import DataSettings
 
 
@@ -74,6 +81,58 @@ def test_mirrored_images_have_mirrored_boxes() -> None:
         count = int((plain.classes_BM[row] >= 0).sum())
         x, mirrored = plain.boxes_BM4[row, :count, 0], flipped.boxes_BM4[row, :count, 0]
         assert np.allclose(1 - x, mirrored, atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [0.5, 0.83, 1.0, 1.31, 1.7])
+@pytest.mark.parametrize("place", [(0.0, 0.0), (0.37, 0.71), (1.0, 1.0)])
+def test_a_box_still_encloses_its_object_in_a_rescaled_image(
+    scale: float, place: tuple[float, float]
+) -> None:
+    pixels = np.zeros((3, 101, 101), dtype=np.uint8)
+    pixels[:, 31:59, 41:83] = 255
+    scene = rescale(Scene(pixels, np.array([[41, 31, 83, 59]], np.float32), np.array([3])), scale, place)
+    assert scene.pixels_Chw.shape == (3, 101, 101)
+    assert scene.classes_M.tolist() == [3]
+    rows, columns = np.nonzero(scene.pixels_Chw[0] > 184)  # between the padding and white
+    assert np.allclose(
+        scene.boxes_M4[0], [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1], atol=1.5
+    )
+    assert (scene.pixels_Chw == GREY).any() == (scale < 1)
+    if scale == 1:
+        assert (scene.pixels_Chw == pixels).all()
+
+
+def test_an_object_that_is_nearly_cut_off_is_left_out() -> None:
+    boxes = np.array([[0, 0, 20, 20], [40, 40, 60, 60], [70, 10, 90, 30]], np.float32)
+    scene = Scene(np.zeros((3, 100, 100), np.uint8), boxes, np.array([0, 1, 2]))
+    # Twice as large, from (50, 50): nothing is left of the first, less than a sixth of the third.
+    zoomed = rescale(scene, 2, (0.5, 0.5))
+    assert zoomed.classes_M.tolist() == [1]
+    assert zoomed.boxes_M4.tolist() == [[30, 30, 70, 70]]
+
+
+def test_scale_jitter_differs_between_epochs_and_repeats_within_one() -> None:
+    scenes = GeneratedScenes(SceneMaker(ShapeStencils(), 48, 6, 2), 37)
+    stored = [scenes.scene(row, 0) for row in range(11)]
+    plain = SceneBatches(scenes).batch(np.arange(11), 0)
+    jittered = [
+        SceneBatches(FixedScenes(stored), 1, scale_jitter=0.4).batch(np.arange(11), e) for e in (0, 0, 1)
+    ]
+    assert (jittered[0].pixels_BChw == jittered[1].pixels_BChw).all()
+    assert (jittered[0].pixels_BChw != jittered[2].pixels_BChw).any()
+    # Width and height of a whole object change by the same factor, which is at most 0.4 from 1.
+    whole = [row for row in range(11) if (jittered[0].classes_BM[row] == plain.classes_BM[row]).all()]
+    assert len(whole) > 2
+    for row in whole:
+        sizes = jittered[0].boxes_BM4[row, 0, 2:] / plain.boxes_BM4[row, 0, 2:]
+        assert 0.2 < sizes.min() <= sizes.max() < 1.45
+
+
+class FixedScenes(list[Scene]):
+    """The same images in every epoch."""
+
+    def scene(self, index: int, epoch: int) -> Scene:
+        return self[index]
 
 
 def test_the_test_set_is_the_same_for_every_seed_of_the_data() -> None:

@@ -51,15 +51,17 @@ class CocoSet:
         path: the JSON file.
         names: names of the classes, in the order of their ids.
         images: the images with their objects, in the order of the file.
+        empty: number of boxes left out because their width or height is 0.
     """
 
     path: Path
     names: tuple[str, ...]
     images: tuple[Annotated, ...]
+    empty: int = 0
 
     def digest(self) -> str:
         """Return a hash of all annotations and image files."""
-        sha256 = hashlib.sha256(repr(self.names).encode())
+        sha256 = hashlib.sha256(repr((self.names, self.empty)).encode())
         for image in self.images:
             arrays = (image.boxes_G4, image.classes_G, image.crowd_G)
             sha256.update(repr([array.tolist() for array in arrays]).encode())
@@ -132,20 +134,26 @@ class _CocoReader:
                 raise self._error(f"there is no image with the id {image}", place)
             if kind not in numbers:
                 raise self._error(f"there is no category with the id {kind}", place)
-            objects[image].append(self._object(row, numbers[kind], *headers[image], place))
+            annotated = self._object(row, numbers[kind], *headers[image], place)
+            if annotated:
+                objects[image].append(annotated)
         images = tuple(_annotate(*headers[identity], rows) for identity, rows in objects.items())
         if not images:
             raise UserError("there are no images in it", place=str(self.path), remedy=f"See {FORMAT}.")
-        return CocoSet(self.path, tuple(classes[identity] for identity in order), images)
+        empty = len(tables[1]) - sum(map(len, objects.values()))
+        return CocoSet(self.path, tuple(classes[identity] for identity in order), images, empty)
 
     def _object(
         self, row: Mapping[str, Any], kind: int, file: Path, width: int, height: int, place: str
-    ) -> "_Object":
+    ) -> "_Object | None":
+        """Return the object of an annotation; none if its box has no width or no height."""
         box = row.get("bbox")
         numeric = isinstance(box, list) and len(box) == 4 and all(map(_is_number, box))
         if not numeric:
             raise self._error("bbox is not [x, y, width, height]", place)
         assert isinstance(box, list)
+        if min(box[2:]) == 0:
+            return None
         left, top, right, bottom = box[0], box[1], box[0] + box[2], box[1] + box[3]
         # Many data sets have boxes that end a pixel outside; those parts are cut off.
         edges = max(left, 0), max(top, 0), min(right, width), min(bottom, height)

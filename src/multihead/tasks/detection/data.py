@@ -25,7 +25,7 @@ def setup(
     return image_setup(
         recipe,
         prepared,
-        SceneBatches(prepared.train, training.seed, training.flip).batch,
+        SceneBatches(prepared.train, training.seed, training.flip, training.scale_jitter).batch,
         Validator(prepared.valid, recipe, device),
         files=(*recipe.data.train, *recipe.data.valid),
         summary=prepared.report.split("\n"),

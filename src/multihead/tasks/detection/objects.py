@@ -23,11 +23,18 @@ from multihead.system import randomness
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
 from multihead.tasks.detection.coco import Annotated, CocoSet, read_coco
-from multihead.tasks.detection.scenes import ImageStencils, Scene, SceneMaker, ShapeStencils, Stencils
+from multihead.tasks.detection.scenes import (
+    VISIBLE,
+    ImageStencils,
+    Scene,
+    SceneMaker,
+    ShapeStencils,
+    Stencils,
+)
 from multihead.tasks.detection.settings import DataSettings
 from multihead.tasks.images.prepare import MAX_HELD_OUT, numbers_of
 
-VERSION = 1
+VERSION = 2
 """Increases when the same images are prepared differently."""
 SUMMARY, BOXES, CLASSES = "summary.json", "boxes.npy", "classes.npy"
 GREY = 114
@@ -104,7 +111,7 @@ class PreparedScenes:
         names: names of the classes.
         size: height and width of the images in pixels.
         most: largest number of objects in an image.
-        report: summary of the data, in two lines.
+        report: summary of the data, in two or three lines.
         fingerprint: hash of everything that the preparation depends on.
     """
 
@@ -229,7 +236,8 @@ def _store(data: DataSettings, progress: OnProgress) -> PreparedScenes:
             images = tuple(images[row] for row in np.sort(order[count:]))
         for side, annotated in (("train", images), ("valid", held_out)):
             _write(folder / side, annotated, data.image_size, progress)
-        return {"held_out": valid is None}
+        empty = train.empty + (valid.empty if valid else 0)
+        return {"held_out": valid is None, "empty": empty}
 
     return cached_build(
         cache_root(data.cache),
@@ -245,12 +253,14 @@ def _open(folder: Path, summary: Mapping[str, Any], key: str, train: CocoSet) ->
     sets = [StoredScenes(folder / side) for side in ("train", "valid")]
     size = sets[0].images.pixels.shape[-1]
     most = max(int(scenes.images.labels.max(initial=0)) for scenes in sets)
-    objects = sum(len(scenes.boxes) for scenes in sets)
+    objects = len(sets[0].boxes)
     source = ", held out of the training images" if summary["held_out"] else ""
     report = (
         f"{len(sets[0]):,} images of {size} x {size}, with {objects:,} objects of {len(train.names)} classes"
         f", at most {most} in an image\n{len(sets[1]):,} images for validation{source}"
     )
+    if summary["empty"]:
+        report += f"\n  {summary['empty']:,} boxes left out: their width or height is 0"
     return PreparedScenes(sets[0], sets[1], train.names, size, most, report, key)
 
 
@@ -298,21 +308,30 @@ class SceneBatches:
 
     Attributes:
         scenes: the images.
-        seed: with the epoch, seeds the mirroring.
+        seed: with the epoch, seeds the augmentation.
         flip: whether to mirror half of the images.
+        scale_jitter: how far the random scale of an image may be from 1.
     """
 
     scenes: SceneSet
     seed: int = 0
     flip: bool = False
+    scale_jitter: float = 0.0
 
     def batch(self, indices: NDArray[np.int64], epoch: int) -> SceneBatch:
         """Return the images at ``indices`` for this epoch."""
         scenes = [self.scenes.scene(index, epoch) for index in indices.tolist()]
-        if self.flip:
-            mirror = uniforms(self.seed, epoch, indices.tolist(), 1)[:, 0] < 0.5
-            scenes = [_mirror(scene) if flip else scene for scene, flip in zip(scenes, mirror, strict=True)]
+        if self.flip or self.scale_jitter:
+            u_B4 = uniforms(self.seed, epoch, indices.tolist(), 4)
+            scenes = [self._augment(scene, u_4) for scene, u_4 in zip(scenes, u_B4, strict=True)]
         return collate(scenes)
+
+    def _augment(self, scene: Scene, u_4: NDArray[np.float64]) -> Scene:
+        if self.flip and u_4[0] < 0.5:
+            scene = _mirror(scene)
+        if self.scale_jitter:
+            scene = rescale(scene, 1 + self.scale_jitter * (2 * u_4[1] - 1), (u_4[2], u_4[3]))
+        return scene
 
 
 def _mirror(scene: Scene) -> Scene:
@@ -320,6 +339,33 @@ def _mirror(scene: Scene) -> Scene:
     boxes = scene.boxes_M4.copy()
     boxes[:, [0, 2]] = width - scene.boxes_M4[:, [2, 0]]
     return Scene(scene.pixels_Chw[..., ::-1], boxes, scene.classes_M)
+
+
+def rescale(scene: Scene, scale: float, place: tuple[float, float]) -> Scene:
+    """Scale an image, then cut it or fill it with grey to its size again (Ghiasi et al. 2021, sec. 3).
+
+    Args:
+        scene: a square image; objects that are cut to less than a third of their area are left out.
+        scale: factor of its width and height.
+        place: where the cut-out or the image lies, from 0 (left, top) to 1.
+    """
+    size = scene.pixels_Chw.shape[-1]
+    left, top = (round(share * (size - size * scale)) for share in place)
+    reach = round(size * scale)
+    image = Image.fromarray(np.ascontiguousarray(scene.pixels_Chw.transpose(1, 2, 0)))
+    window = image.resize((reach, reach), Image.Resampling.BILINEAR)
+    canvas = Image.new("RGB", (size, size), (GREY, GREY, GREY))
+    canvas.paste(window, (left, top))
+    moved_M4 = scene.boxes_M4 * (reach / size) + np.array([left, top, left, top], dtype=np.float32)
+    boxes_M4 = moved_M4.clip(0, size)
+    visible_M = _areas(boxes_M4) >= VISIBLE * _areas(moved_M4)
+    pixels_Chw = np.asarray(canvas).transpose(2, 0, 1)
+    return Scene(pixels_Chw, boxes_M4[visible_M], scene.classes_M[visible_M])
+
+
+def _areas(boxes_M4: NDArray[np.float32]) -> NDArray[np.float32]:
+    areas: NDArray[np.float32] = (boxes_M4[:, 2:] - boxes_M4[:, :2]).prod(axis=1)
+    return areas
 
 
 def collate(scenes: Sequence[Scene]) -> SceneBatch:

@@ -52,6 +52,9 @@ class TrainingSettings(OptimisationSettings):
     """Batch size: images per batch."""
     flip: bool = False
     """Mirror half of the training images left to right, at random."""
+    scale_jitter: float = Field(0.0, ge=0, lt=1)
+    """Scale each training image by a random factor at most this far from 1, then cut it or fill it with
+    grey to its size again (Ghiasi et al. 2021)."""
 
 
 class ValidationSettings(ValidationSchedule):
