@@ -6,7 +6,8 @@ import pytest
 from command_line import Captured, fail
 
 from multihead.cli import GROUPS, _help, _keys, commands, main
-from multihead.cli._parsing import Argument, arguments_of
+from multihead.cli._parsing import Argument, arguments_of, parse
+from multihead.cli.train import Options as TrainOptions
 from multihead.errors import UserError
 from multihead.recipe import SECTION_NAMES, from_toml, model_kinds, section_types
 from multihead.recipe.settings import SearchSettings
@@ -145,3 +146,11 @@ def test_wrong_input_gets_one_line(words: list[str], told: str, capfdbinary: Cap
     error = fail(capfdbinary, *words)
     assert told in error
     assert error.count("\n") == 1
+
+
+def test_a_repeated_option_of_several_files_names_all_of_them() -> None:
+    words = ["--src", "a.de", "b.de", "--tgt", "a.en", "--src", "c.de", "--minutes", "3", "--minutes=5"]
+    options = parse(TrainOptions, words, "train", keys=list)
+    assert options.src == ("a.de", "b.de", "c.de")
+    assert options.tgt == ("a.en",)
+    assert options.minutes == 5

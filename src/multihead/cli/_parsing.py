@@ -118,7 +118,7 @@ def _docstrings(kind: type) -> dict[str, str]:
 
 
 def parse(kind: type[T], words: Sequence[str], command: str, *, keys: Callable[[], Sequence[str]]) -> T:
-    """Parse a command line.
+    """Parse a command line; a repeated option of several values has all of them, another one the last.
 
     Args:
         kind: the command's dataclass.
@@ -156,7 +156,10 @@ def parse(kind: type[T], words: Sequence[str], command: str, *, keys: Callable[[
                 del rest[: len(following)]
             if not following:
                 raise UserError(f"{name} needs a value", remedy=f"Write {name} {argument.metavar}.")
-            values[argument.field] = _value(argument, following)
+            given = _value(argument, following)
+            values[argument.field] = (
+                values.get(argument.field, ()) + given if argument.type is tuple else given
+            )
     values |= _positional(kind, free, command)
     for argument in arguments:
         if argument.default is MISSING and values.get(argument.field) in (None, "", ()):
