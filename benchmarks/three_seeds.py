@@ -49,9 +49,9 @@ class Row:
 
 
 def scored(run: Path) -> Figures:
-    """BLEU, chrF and the share of exact outputs on each test set of the run's recipe."""
+    """BLEU, chrF and the share of exact outputs, or accuracy, on each test set of the run's recipe."""
     sets = json.loads(_multihead("evaluate", str(run), "--json"))
-    kept = ("bleu", "bleu_lowercase", "chrf", "exact")
+    kept = ("bleu", "bleu_lowercase", "chrf", "exact", "accuracy")
     return {
         f"{name} {key}": value for name, found in sets.items() for key, value in found.items() if key in kept
     }
@@ -90,6 +90,22 @@ ROWS = {
         validated,
         "the last 10 % of the text, whole",
     ),
+    **{
+        f"shakespeare-{kind}": Row(
+            f"train shakespeare-{kind} --data.dir {{data}}/tinyshakespeare --run {{run}}",
+            validated,
+            "the last 10 % of the text, whole",
+        )
+        for kind in ("llama", "mixtral")
+    },
+    **{
+        name: Row(
+            f"train {name} --data.dir {{data}}/fashion-mnist --run {{run}}",
+            scored,
+            "each of the 10,000 test images as the odd one of ten",
+        )
+        for name in ("odd-one-out", "odd-one-out-mean")
+    },
     "vit-digits": Row("train vit-digits --run {run}", digits, "generated digits"),
     "multi30k-de-en": Row(
         "train multi30k-de-en --data.dir {data}/multi30k --run {run}", scored, "the recipe's three test sets"

@@ -248,7 +248,7 @@ def test_an_inspection_is_a_page_a_figure_and_numbers(
     monkeypatch.setattr("multihead.tasks.detection.inspection.THRESHOLD", 0.0)
     run(capfdbinary, "inspect", trained, folder / "0.png", "-o", page, "--json", numbers)
     written = page.read_text(encoding="utf-8")
-    assert written.count("data:image/png;base64") == 2
+    assert written.count("data:image/png;base64") == 3
     assert "Decoder layer 2" in written
     assert "디코더 2층" in written
     listed = json.loads(numbers.read_text(encoding="utf-8"))

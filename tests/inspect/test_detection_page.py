@@ -17,9 +17,9 @@ def page(*found: DetectedObject) -> str:
     return page_of(seen, ("<b>cat",), "runs/detr").html
 
 
-def test_a_page_has_an_image_for_each_decoder_layer_and_speaks_both_languages() -> None:
+def test_a_page_has_the_boxes_and_an_image_for_each_decoder_layer_and_speaks_both_languages() -> None:
     html = page(CAT, DetectedObject("<b>cat", 0.31, (0, 0, 5, 5)))
-    assert html.count("data:image/png;base64,") == 2
+    assert html.count("data:image/png;base64,") == 3  # the boxes, and one a layer
     assert 'data-ko="점수가 0.5 이상인 물체 1개">1 objects' in html
     assert 'data-ko="디코더 2층">Decoder layer 2<' in html
     assert 'data-ko="&lt;b&gt;cat 0.93, 테두리 10 10 60 50 (쿼리 1)"' in html

@@ -19,6 +19,8 @@ COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f
 """A palette that is safe for colour-blind readers (Okabe and Ito 2008), by class."""
 WIDTH = 6.0
 """Width of an image with boxes, in inches."""
+LABEL = (0.13, 0.03)
+"""Width and height of a label, as fractions of the image's width."""
 PANEL, ACROSS = 1.7, 5
 """Width of a panel in inches, and panels in a row."""
 OPACITY = 0.65
@@ -107,7 +109,12 @@ def _box(axes: Axes, detection: DetectedObject, names: Sequence[str], label: str
         Rectangle((left, top), right - left, bottom - top, fill=False, edgecolor=colour, linewidth=1.6)
     )
     if label:
+        # Above the box, or in it at the upper edge of the image; to its left at the right edge.
+        width, height = axes.get_xlim()[1], axes.get_ylim()[0]
+        inside, ends_here = top < LABEL[1] * width, left > width - LABEL[0] * width
         axes.text(
-            left, top, label, fontsize=7, color="white", va="bottom", parse_math=False, clip_on=True,
+            right if ends_here else left, max(top, 0.01 * height) if inside else top, label,
+            fontsize=7, color="white", parse_math=False, clip_on=True,
+            ha="right" if ends_here else "left", va="top" if inside else "bottom",
             bbox={"facecolor": colour, "edgecolor": "none", "pad": 1.0},
         )  # fmt: skip

@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from multihead.inspect.report.parts import card, png_image, report
 from multihead.inspect.report.words import say
 from multihead.run import Run
 from multihead.tasks.detection.attention import DetectionInspection, inspect_detection
-from multihead.tasks.detection.detections import QueryMap, draw_queries
+from multihead.tasks.detection.detections import QueryMap, draw_boxes, draw_queries
 from multihead.tasks.detection.detector import Detector
 from multihead.tasks.inspection import Inspection, InspectionRequest
 
@@ -64,6 +65,7 @@ def page_of(seen: DetectionInspection, names: tuple[str, ...], run: str) -> Html
         tag("p", run, class_="sub"),
         card(
             say("{} objects with a score of at least {}", len(maps), f"{THRESHOLD:g}"),
+            _boxes(seen, maps, names),
             tag("ul", items or tag("li", say("no object"))),
         ),
         [
@@ -74,12 +76,26 @@ def page_of(seen: DetectionInspection, names: tuple[str, ...], run: str) -> Html
     return report(seen.name, say("detection"), main, tag("p", say(CAUTION)))
 
 
+def _boxes(seen: DetectionInspection, maps: list[QueryMap], names: tuple[str, ...]) -> SafeHtml:
+    """Return the image with the boxes of its objects."""
+    objects = [query_map.detection for query_map in maps]
+    return _png(lambda path: draw_boxes(seen.image, objects, names, path), say("the objects and their boxes"))
+
+
 def _draw(seen: DetectionInspection, names: tuple[str, ...], layer: int) -> SafeHtml:
     """Return a panel for each object: the attention of its query in a layer."""
+    maps = seen.maps(THRESHOLD, layer)
+    return _png(
+        lambda path: draw_queries(seen.image, maps, names, "", path),
+        say("attention of the queries in layer {}", layer),
+    )
+
+
+def _png(draw: Callable[[Path], None], alternative: str) -> SafeHtml:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "layer.png"
-        draw_queries(seen.image, seen.maps(THRESHOLD, layer), names, "", path)
-        return png_image(path.read_bytes(), say("attention of the queries in layer {}", layer), "wide")
+        path = Path(folder) / "figure.png"
+        draw(path)
+        return png_image(path.read_bytes(), alternative, "wide")
 
 
 def as_json(seen: DetectionInspection, run: str) -> str:
