@@ -351,7 +351,7 @@ def rescale(scene: Scene, scale: float, place: tuple[float, float]) -> Scene:
     """
     size = scene.pixels_Chw.shape[-1]
     left, top = (round(share * (size - size * scale)) for share in place)
-    reach = round(size * scale)
+    reach = max(1, round(size * scale))
     image = Image.fromarray(np.ascontiguousarray(scene.pixels_Chw.transpose(1, 2, 0)))
     window = image.resize((reach, reach), Image.Resampling.BILINEAR)
     canvas = Image.new("RGB", (size, size), (GREY, GREY, GREY))
