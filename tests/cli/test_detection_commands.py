@@ -159,6 +159,11 @@ def test_wrong_input_is_a_clear_error(
     (tmp_path / "other.json").write_text(json.dumps(content), encoding="utf-8")
     message = fail(capfdbinary, "evaluate", trained, "--src", tmp_path / "other.json", "--tgt", folder)
     assert "the classes are blob, " in message
+    content = json.loads((folder / "boxes.json").read_text(encoding="utf-8"))
+    content["images"][1] |= {"width": 40, "height": 60}
+    (tmp_path / "turned.json").write_text(json.dumps(content), encoding="utf-8")
+    message = fail(capfdbinary, "evaluate", trained, "--src", tmp_path / "turned.json", "--tgt", folder)
+    assert "1.png: the image has 60 x 40 pixels, but the annotations say 40 x 60" in message
     assert "Give a number from 0 to 1" in fail(
         capfdbinary, "detect", trained, folder / "0.png", "--threshold", "2"
     )

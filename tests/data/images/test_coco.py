@@ -71,8 +71,8 @@ def faults() -> list[tuple[str, Any, str]]:
             "entry 1: the box .* has no part",
         ),
         (
-            "empty",
-            changed("annotations", 2, bbox=[1, 2, 0, 4]),
+            "negative",
+            changed("annotations", 2, bbox=[1, 2, -1, 4]),
             "entry 3: the box .* has no part",
         ),
         ("short", changed("annotations", 1, bbox=[1, 2, 3]), "annotations, entry 2: bbox is not"),
@@ -139,3 +139,12 @@ def test_an_image_of_another_size_or_missing_is_named(folder: Path) -> None:
     (folder / "a.png").unlink()
     with pytest.raises(UserError, match=r"a\.png: no such image"):
         prepare_scenes(data, progress=lambda *_: None)
+
+
+def test_boxes_describe_the_image_turned_upright(folder: Path) -> None:
+    turned = Image.Exif()
+    turned[0x0112] = 6
+    Image.new("RGB", (20, 40)).save(folder / "a.png", exif=turned)
+    data = DataSettings(dir=str(folder), train=(".",), valid=(".",), image_size=20, cache=str(folder / "x"))
+    prepared = prepare_scenes(data, progress=lambda *_: None)
+    assert prepared.train.scene(0, 0).boxes_M4.tolist() == [[2, 3, 7, 7]]

@@ -18,7 +18,7 @@ from multihead.scores.detection import Detections, DetectionScores, Truth, detec
 from multihead.system import hardware
 from multihead.system.hardware import Precision
 from multihead.tasks.detection.coco import CocoSet
-from multihead.tasks.detection.objects import GeneratedScenes, letterbox
+from multihead.tasks.detection.objects import GeneratedScenes, letterbox, open_annotated
 from multihead.tasks.rows_alone import RowsAlone
 
 BATCH = 32
@@ -121,13 +121,14 @@ class Detector:
         """Return the average precision on annotated images.
 
         Raises:
-            UserError: the classes differ from the model's; an image that cannot be read.
+            UserError: the classes differ from the model's; an image that cannot be read, or whose size
+                differs from its annotation.
         """
         self._check_names(coco.names, str(coco.path))
         truths = [
             Truth(image.boxes_G4, image.classes_G, image.crowd_G, image.areas_G) for image in coco.images
         ]
-        images = (open_image(image.file) for image in coco.images)
+        images = map(open_annotated, coco.images)
         return detection_scores(truths, list(self.detections(images)), len(self.names))
 
     def _check_names(self, names: tuple[str, ...], place: str) -> None:

@@ -268,7 +268,7 @@ def _write(folder: Path, images: Sequence[Annotated], size: int, progress: OnPro
     boxes, classes = [np.zeros((0, 4))], [np.zeros(0, dtype=np.int64)]
     with ImageWriter(folder, len(images), Form(size, 3)) as writer:
         for done, image in enumerate(images):
-            pixels, scale = letterbox(open_image(image.file), size, image)
+            pixels, scale = letterbox(open_annotated(image), size)
             single = ~image.crowd_G
             boxes.append(image.boxes_G4[single] * scale)
             classes.append(image.classes_G[single])
@@ -279,19 +279,27 @@ def _write(folder: Path, images: Sequence[Annotated], size: int, progress: OnPro
     np.save(folder / CLASSES, np.concatenate(classes), allow_pickle=False)
 
 
-def letterbox(image: Image.Image, size: int, annotated: Annotated | None = None) -> tuple[Pixels, float]:
+def open_annotated(annotated: Annotated) -> Image.Image:
+    """Open an image, turned upright as its EXIF data say.
+
+    Raises:
+        UserError: it cannot be read; its size differs from its annotation.
+    """
+    image = open_image(annotated.file)
+    if image.size != (annotated.width, annotated.height):
+        fact = "the image has {} x {} pixels, but the annotations say {} x {}"
+        fact = fact.format(*image.size, annotated.width, annotated.height)
+        remedy = "Correct the annotations; they describe the image turned upright (EXIF orientation)."
+        raise UserError(fact, place=str(annotated.file), remedy=remedy)
+    return image
+
+
+def letterbox(image: Image.Image, size: int) -> tuple[Pixels, float]:
     """Scale the longer side of an image to ``size``, and fill the rest with grey on the right or below.
 
     Returns:
         The pixels, (3, size, size), and the scale factor.
-
-    Raises:
-        UserError: the image's size differs from its annotation.
     """
-    if annotated is not None and image.size != (annotated.width, annotated.height):
-        fact = "the image has {} x {} pixels, but the annotations say {} x {}"
-        fact = fact.format(*image.size, annotated.width, annotated.height)
-        raise UserError(fact, place=str(annotated.file), remedy="Correct the annotations.")
     scale = size / max(image.size)
     width, height = (max(1, round(side * scale)) for side in image.size)
     image = image.convert("RGB")
