@@ -146,6 +146,28 @@ def test_generated_scenes_and_coco_folders_are_evaluated(
     assert "undefined" in run(capfdbinary, "evaluate", trained, "--src", folder)[0]
 
 
+def test_classes_are_matched_by_name(
+    trained: Path, folder: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    content = json.loads((folder / "boxes.json").read_text(encoding="utf-8"))
+    for kind in content["categories"]:
+        kind["id"] = 90 - kind["id"]
+    for entry in content["annotations"]:
+        entry["category_id"] = 90 - entry["category_id"]
+    used = {entry["category_id"] for entry in content["annotations"]}
+    content["categories"] = [kind for kind in content["categories"] if kind["id"] in used]
+    (tmp_path / "other.json").write_text(json.dumps(content), encoding="utf-8")
+    given = ["--src", folder], ["--src", tmp_path / "other.json", "--tgt", folder]
+    own, other = (json.loads(run(capfdbinary, "evaluate", trained, *more, "--json")[0]) for more in given)
+    assert list(other.values()) == list(own.values())
+    train = {"data.train": json.dumps([str(tmp_path / "other.json"), str(folder)])}
+    scenes = prepare_scenes(
+        recipe(**train, **{"data.generate": "", "data.valid": json.dumps([str(folder)])}).data,
+        progress=lambda *_: None,
+    )
+    assert len(scenes.names) == len(used)
+
+
 def test_wrong_input_is_a_clear_error(
     trained: Path, folder: Path, tmp_path: Path, capfdbinary: Captured
 ) -> None:
@@ -155,10 +177,10 @@ def test_wrong_input_is_a_clear_error(
     message = fail(capfdbinary, "evaluate", trained, "--src", tmp_path / "outside.json", "--tgt", folder)
     assert "outside.json: annotations, entry 1: the box [70, 5, 10, 10] has no part in" in message
     content = json.loads((folder / "boxes.json").read_text(encoding="utf-8"))
-    content["categories"][0]["name"] = "blob"
+    content["categories"][1]["name"] = "blob"
     (tmp_path / "other.json").write_text(json.dumps(content), encoding="utf-8")
     message = fail(capfdbinary, "evaluate", trained, "--src", tmp_path / "other.json", "--tgt", folder)
-    assert "the classes are blob, " in message
+    assert 'the class "blob" is not one of circle, ' in message
     content = json.loads((folder / "boxes.json").read_text(encoding="utf-8"))
     content["images"][1] |= {"width": 40, "height": 60}
     (tmp_path / "turned.json").write_text(json.dumps(content), encoding="utf-8")

@@ -49,7 +49,7 @@ class CocoSet:
 
     Attributes:
         path: the JSON file.
-        names: names of the classes, in the order of their ids.
+        names: names of the classes, in the order of their ids or as requested.
         images: the images with their objects, in the order of the file.
         empty: number of boxes left out because their width or height is 0.
     """
@@ -71,16 +71,18 @@ class CocoSet:
         return sha256.hexdigest()
 
 
-def read_coco(names: Sequence[str], folder: Path, key: str) -> CocoSet:
+def read_coco(names: Sequence[str], folder: Path, key: str, classes: Sequence[str] = ()) -> CocoSet:
     """Read annotations.
 
     Args:
         names: a folder with images and one JSON file, or the JSON file and the folder of its images.
         folder: base folder of the names.
         key: setting named in errors.
+        classes: names of the classes, in order; default: those of the file, in the order of their ids.
 
     Raises:
-        UserError: a missing file, not COCO's format, or a box that lies outside its image.
+        UserError: a missing file, not COCO's format, a box that lies outside its image, or an object of
+            another class.
     """
     path, images = _files(names, folder, key)
     try:
@@ -90,7 +92,7 @@ def read_coco(names: Sequence[str], folder: Path, key: str) -> CocoSet:
         raise UserError(
             f"cannot be read as JSON ({reason})", place=str(path), remedy=f"See {FORMAT}."
         ) from None
-    return _CocoReader(path, images).read(content)
+    return _CocoReader(path, images).read(content, tuple(classes))
 
 
 def _files(names: Sequence[str], folder: Path, key: str) -> tuple[Path, Path]:
@@ -111,14 +113,13 @@ class _CocoReader:
     def __init__(self, path: Path, images: Path) -> None:
         self.path, self.images = path, images
 
-    def read(self, content: object) -> CocoSet:
+    def read(self, content: object, names: tuple[str, ...]) -> CocoSet:
         tables = [self._table(content, name) for name in ("images", "annotations", "categories")]
         classes: dict[int, str] = {}
         for number, row in enumerate(tables[2]):
             place = f"categories, entry {number + 1}"
             classes[self._int(row, "id", place)] = self._text(row, "name", place)
-        order = sorted(classes)
-        numbers = {identity: number for number, identity in enumerate(order)}
+        names = names or tuple(classes[identity] for identity in sorted(classes))
         headers: dict[int, tuple[Path, int, int]] = {}
         for number, row in enumerate(tables[0]):
             place = f"images, entry {number + 1}"
@@ -132,16 +133,19 @@ class _CocoReader:
             image, kind = (self._int(row, name, place) for name in ("image_id", "category_id"))
             if image not in headers:
                 raise self._error(f"there is no image with the id {image}", place)
-            if kind not in numbers:
+            if kind not in classes:
                 raise self._error(f"there is no category with the id {kind}", place)
-            annotated = self._object(row, numbers[kind], *headers[image], place)
+            if classes[kind] not in names:
+                fact = f'the class "{classes[kind]}" is not one of {", ".join(names)}'
+                raise self._error(fact, place)
+            annotated = self._object(row, names.index(classes[kind]), *headers[image], place)
             if annotated:
                 objects[image].append(annotated)
         images = tuple(_annotate(*headers[identity], rows) for identity, rows in objects.items())
         if not images:
             raise UserError("there are no images in it", place=str(self.path), remedy=f"See {FORMAT}.")
         empty = len(tables[1]) - sum(map(len, objects.values()))
-        return CocoSet(self.path, tuple(classes[identity] for identity in order), images, empty)
+        return CocoSet(self.path, names, images, empty)
 
     def _object(
         self, row: Mapping[str, Any], kind: int, file: Path, width: int, height: int, place: str

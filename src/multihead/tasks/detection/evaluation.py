@@ -20,9 +20,8 @@ def evaluate(folder: str, files: tuple[str, ...], device: str) -> dict[str, Resu
         if data.generate and not files:
             measured[name] = detector.measure_generated(generated_test_scenes(data, names))
         else:
-            measured[name] = detector.measure(
-                read_coco(names, base, "--src" if files else f"data.tests.{name}")
-            )
+            key = "--src" if files else f"data.tests.{name}"
+            measured[name] = detector.measure(read_coco(names, base, key, detector.names))
     if data.generate == "shapes" and not files:
         measured[GENERATED] = detector.measure_generated(generated_test_scenes(data))
     results: dict[str, Results] = {}

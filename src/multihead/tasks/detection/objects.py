@@ -211,13 +211,8 @@ def _store(data: DataSettings, progress: OnProgress) -> PreparedScenes:
     if not data.train:
         remedy = 'Set data.train to a folder in COCO\'s format, or data.generate to "shapes".'
         raise UserError("no training images are named", place="data", remedy=remedy)
-    train = read_coco(data.train, Path(data.dir), "data.train")
-    valid = read_coco(data.valid, Path(data.dir), "data.valid") if data.valid else None
-    names = data.class_names or train.names
-    for coco in filter(None, (train, valid)):
-        if coco.names != names:
-            fact = f"the classes are {', '.join(coco.names)}, not {', '.join(names)}"
-            raise UserError(fact, place=str(coco.path), remedy="Use the same categories in all files.")
+    train = read_coco(data.train, Path(data.dir), "data.train", data.class_names)
+    valid = read_coco(data.valid, Path(data.dir), "data.valid", train.names) if data.valid else None
     if valid is None and len(train.images) < 2:
         raise UserError("one image is too few to hold some out", place="data.train")
     inputs = {
