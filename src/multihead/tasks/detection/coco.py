@@ -1,7 +1,7 @@
 """Object annotations in COCO's JSON format (Lin et al. 2014), read as untrusted input."""
 
 import hashlib
-import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -17,6 +17,7 @@ from multihead.system.safe_parsing import parse_json
 MAX_BYTES = 1 << 28
 MAX_VALUES = 20_000_000
 """COCO's instances_val2017.json has 20 MB and 2 million values."""
+LARGEST = sys.float_info.max
 FORMAT = "https://cocodataset.org/#format-data"
 
 
@@ -118,7 +119,12 @@ class _CocoReader:
         classes: dict[int, str] = {}
         for number, row in enumerate(tables[2]):
             place = f"categories, entry {number + 1}"
-            classes[self._int(row, "id", place)] = self._text(row, "name", place)
+            identity, name = self._int(row, "id", place), self._text(row, "name", place)
+            if identity in classes or name in classes.values():
+                raise self._error(
+                    f'the id {identity} or the name "{name}" is already another category\'s', place
+                )
+            classes[identity] = name
         names = names or tuple(classes[identity] for identity in sorted(classes))
         headers: dict[int, tuple[Path, int, int]] = {}
         for number, row in enumerate(tables[0]):
@@ -126,7 +132,10 @@ class _CocoReader:
             sizes = [self._int(row, name, place) for name in ("width", "height")]
             if min(sizes) < 1:
                 raise self._error("width and height must be at least 1", place)
-            headers[self._int(row, "id", place)] = self._image(row, place), sizes[0], sizes[1]
+            identity = self._int(row, "id", place)
+            if identity in headers:
+                raise self._error(f"the id {identity} is already another image's", place)
+            headers[identity] = self._image(row, place), sizes[0], sizes[1]
         objects: dict[int, list[_Object]] = {identity: [] for identity in headers}
         for number, row in enumerate(tables[1]):
             place = f"annotations, entry {number + 1}"
@@ -156,6 +165,9 @@ class _CocoReader:
         if not numeric:
             raise self._error("bbox is not [x, y, width, height]", place)
         assert isinstance(box, list)
+        crowd = row.get("iscrowd")
+        if crowd not in (None, 0, 1):
+            raise self._error("iscrowd is not 0 or 1", place)
         if min(box[2:]) == 0:
             return None
         left, top, right, bottom = box[0], box[1], box[0] + box[2], box[1] + box[3]
@@ -167,7 +179,7 @@ class _CocoReader:
         area = row.get("area")
         if not (_is_number(area) and area > 0):  # type: ignore[operator]
             area = (edges[2] - edges[0]) * (edges[3] - edges[1])
-        return _Object(edges, kind, row.get("iscrowd") in (1, True), float(area))  # type: ignore[arg-type]
+        return _Object(edges, kind, bool(crowd), float(area))  # type: ignore[arg-type]
 
     def _image(self, row: Mapping[str, Any], place: str) -> Path:
         name = PurePosixPath(self._text(row, "file_name", place))
@@ -218,4 +230,5 @@ def _annotate(file: Path, width: int, height: int, objects: Sequence[_Object]) -
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    # An int of more than 308 digits does not fit into a float.
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
