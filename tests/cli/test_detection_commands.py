@@ -18,7 +18,8 @@ from multihead import recipe as recipes
 from multihead.errors import UserError
 from multihead.models import detr
 from multihead.tasks.detection.attention import inspect_detection
-from multihead.tasks.detection.detector import Detector
+from multihead.tasks.detection.detections import QueryMap, draw_boxes, draw_queries
+from multihead.tasks.detection.detector import DetectedObject, Detector
 from multihead.tasks.detection.objects import prepare_scenes
 from multihead.tasks.detection.scenes import SceneMaker, ShapeStencils
 from multihead.workflows.dry_run import dry_run
@@ -121,6 +122,19 @@ def test_objects_are_listed_drawn_and_inside_the_image(
         assert left + width <= 60.1
         assert top + height <= 40.1
     assert Image.open(tmp_path / "a.png").size[0] > 600
+
+
+@pytest.mark.parametrize("size", [(9000, 2), (2, 9000)])
+def test_a_strip_is_drawn_in_a_figure_of_moderate_size(size: tuple[int, int], tmp_path: Path) -> None:
+    image, path = Image.new("RGB", size), tmp_path / "strip.png"
+    width, height = size
+    found = DetectedObject("blob", 0.9, (width / 4, height / 4, width * 3 / 4, height * 3 / 4))
+    draw_boxes(image, [found], ["blob"], path)
+    with Image.open(path) as drawn:
+        assert max(drawn.size) == 10 * min(drawn.size)
+        assert drawn.convert("RGB").getpixel((drawn.width * 3 // 4, drawn.height // 2)) == (213, 94, 0)
+        assert drawn.convert("RGB").getpixel((drawn.width // 2, drawn.height // 2)) == (0, 0, 0)
+    draw_queries(image, [QueryMap(found, 0, np.ones((1, 1), np.float32))], ["blob"], "", path)
 
 
 def test_a_folder_is_detected_as_json(trained: Path, folder: Path, capfdbinary: Captured) -> None:

@@ -24,6 +24,8 @@ LABEL = (0.13, 0.03)
 PANEL, ACROSS = 1.7, 5
 """Width of a panel in inches, and panels in a row."""
 OPACITY = 0.65
+LARGEST_RATIO = 10.0
+"""Longer side of an image in terms of the shorter one; longer images are compressed to it in figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ def draw_boxes(
         UserError: a file extension other than .svg, .png or .pdf; the file cannot be written.
     """
     text = " ".join(detection.name for detection in objects)
-    height = WIDTH * image.height / image.width
+    height = WIDTH * _ratio(image)
     with figures.style(text, text_as_text=True):
         figure = Figure(figsize=(WIDTH, height), facecolor="white")
         axes = figure.subplots()
@@ -66,7 +68,7 @@ def draw_queries(
     """
     rows = max(1, -(-len(maps) // ACROSS))
     text = caption + " ".join(query_map.detection.name for query_map in maps)
-    tall = PANEL * image.height / image.width
+    tall = PANEL * _ratio(image)
     with figures.style(text, text_as_text=True):
         figure = Figure(figsize=(ACROSS * PANEL, rows * (tall + 0.3)), facecolor="white")
         grid = figure.subplots(rows, ACROSS, squeeze=False)
@@ -80,6 +82,11 @@ def draw_queries(
                 _overlay(axes, image, maps[place], names)
         figures.annotate_below(grid[-1][0], caption, distance=8)
         figures.save(figure, path, text=text, tight=True)
+
+
+def _ratio(image: Image.Image) -> float:
+    """Return the height of an image's figure in terms of its width."""
+    return min(max(image.height / image.width, 1 / LARGEST_RATIO), LARGEST_RATIO)
 
 
 def _overlay(axes: Axes, image: Image.Image, query_map: QueryMap, names: Sequence[str]) -> None:
@@ -97,6 +104,8 @@ def _show(axes: Axes, image: Image.Image) -> None:
     extent = (0, image.width, image.height, 0)
     axes.imshow(np.asarray(image.convert("RGB")), interpolation="nearest", extent=extent)
     axes.set(xticks=[], yticks=[], xlim=(0, image.width), ylim=(image.height, 0))
+    if _ratio(image) != image.height / image.width:
+        axes.set_aspect("auto")
     axes.grid(visible=False)
     axes.spines[:].set(visible=False)
 
