@@ -157,3 +157,12 @@ def test_boxes_describe_the_image_turned_upright(folder: Path) -> None:
     data = DataSettings(dir=str(folder), train=(".",), valid=(".",), image_size=20, cache=str(folder / "x"))
     prepared = prepare_scenes(data, progress=lambda *_: None)
     assert prepared.train.scene(0, 0).boxes_M4.tolist() == [[2, 3, 7, 7]]
+
+
+@pytest.mark.parametrize("side", ["train", "valid"])
+def test_images_without_any_object_are_refused(folder: Path, side: str) -> None:
+    (folder / "none.json").write_text(json.dumps(content() | {"annotations": []}), encoding="utf-8")
+    names = {"train": ("boxes.json", "."), "valid": ("boxes.json", "."), side: ("none.json", ".")}
+    data = DataSettings(dir=str(folder), cache=str(folder / "x"), **names)
+    with pytest.raises(UserError, match=rf"data\.{side}: no image has an object"):
+        prepare_scenes(data, progress=lambda *_: None)

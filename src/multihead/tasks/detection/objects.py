@@ -214,7 +214,8 @@ def _store(data: DataSettings, progress: OnProgress) -> PreparedScenes:
     train = read_coco(data.train, Path(data.dir), "data.train", data.class_names)
     valid = read_coco(data.valid, Path(data.dir), "data.valid", train.names) if data.valid else None
     if valid is None and len(train.images) < 2:
-        raise UserError("one image is too few to hold some out", place="data.train")
+        remedy = "Give more images, or name those for validation with data.valid."
+        raise UserError("one image is too few to hold some out", place="data.train", remedy=remedy)
     inputs = {
         "version": [VERSION, ImageStore.VERSION],
         "train": train.digest(),
@@ -230,6 +231,9 @@ def _store(data: DataSettings, progress: OnProgress) -> PreparedScenes:
             held_out = tuple(images[row] for row in np.sort(order[:count]))
             images = tuple(images[row] for row in np.sort(order[count:]))
         for side, annotated in (("train", images), ("valid", held_out)):
+            if all(image.crowd_G.all() for image in annotated):
+                remedy = "Annotate objects, name other images, or hold out more (data.valid_fraction)."
+                raise UserError("no image has an object", place=f"data.{side}", remedy=remedy)
             _write(folder / side, annotated, data.image_size, progress)
         empty = train.empty + (valid.empty if valid else 0)
         return {"held_out": valid is None, "empty": empty}

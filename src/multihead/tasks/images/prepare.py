@@ -153,7 +153,8 @@ def _split(
         train_rows, valid_rows = np.arange(total), np.arange(len(valid.labels))
     else:
         if total < 2:
-            raise UserError("one image is too few to hold some out", place="data.train")
+            remedy = "Give more images, or name those for validation with data.valid."
+            raise UserError("one image is too few to hold some out", place="data.train", remedy=remedy)
         count = max(1, min(round(data.valid_fraction * total), MAX_HELD_OUT, total // 2))
         order = shuffle_indices(total, data.seed, "held out")
         train_rows, valid_rows = np.sort(order[count:]), np.sort(order[:count])
