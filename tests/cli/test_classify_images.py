@@ -54,6 +54,20 @@ def test_images_are_classified_with_probabilities(capfdbinary: Captured, trained
     assert err == ""
 
 
+def test_files_of_a_folder_that_are_no_images_are_counted(
+    capfdbinary: Captured, trained: Path, tmp_path: Path
+) -> None:
+    for name in ("a.heic", "b.txt", "._c.png"):
+        (tmp_path / name).write_bytes(b"not readable here")
+    note = f"{tmp_path}: 2 other files left out (.heic, .txt)"
+    fact = "this folder has no images; 2 other files left out (.heic, .txt)"
+    assert fact in fail(capfdbinary, "classify", trained / "run", tmp_path)
+    Image.new("L", (4, 4)).save(tmp_path / "c.png")
+    out, err = run(capfdbinary, "classify", trained / "run", tmp_path)
+    assert len(out.splitlines()) == 1
+    assert err.replace("\n", " ").strip() == note
+
+
 def test_a_classifier_is_evaluated_as_other_models_are(capfdbinary: Captured, trained: Path) -> None:
     out, _ = run(capfdbinary, "classify", trained / "run", "--tests", "--json")
     expected = json.loads(out)["test"]

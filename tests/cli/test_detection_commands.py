@@ -146,6 +146,14 @@ def test_a_folder_is_detected_as_json(trained: Path, folder: Path, capfdbinary: 
     assert "no object with a score of at least 1" in err
 
 
+def test_files_of_a_folder_that_are_no_images_are_counted(
+    trained: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
+    (tmp_path / "a.heic").write_bytes(b"not readable here")
+    (tmp_path / "._b.png").write_bytes(b"a resource fork of macOS")
+    assert "no images; 1 other files left out (.heic)" in fail(capfdbinary, "detect", trained, tmp_path)
+
+
 def test_generated_scenes_and_coco_folders_are_evaluated(
     trained: Path, folder: Path, capfdbinary: Captured
 ) -> None:

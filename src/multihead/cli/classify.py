@@ -25,7 +25,7 @@ from multihead.cli import _classify_texts, _console, _options
 from multihead.cli._confusion import as_json, show
 from multihead.cli._effect import refuse_options
 from multihead.data.images.listing import Listing, list_images
-from multihead.data.images.opening import SUFFIXES
+from multihead.data.images.opening import find_images
 from multihead.errors import UserError
 from multihead.run import Run
 from multihead.tasks.images.image_classifier import ImageClassifier, Views
@@ -134,9 +134,12 @@ def _sets(options: Options) -> dict[str, Listing]:
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+    files, note = find_images(path)
     if not files:
-        raise UserError("this folder has no images", place=str(path), remedy="Name another folder.")
+        remedy = "Name another folder, or convert its images to PNG or JPEG."
+        raise UserError(f"this folder has no images{note and '; '}{note}", place=str(path), remedy=remedy)
+    if note:
+        _console.messages().print(f"{path}: {note}")
     return files
 
 

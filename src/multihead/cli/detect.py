@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated
 
 from multihead.cli import _console, _options
-from multihead.data.images.opening import SUFFIXES, open_image
+from multihead.data.images.opening import find_images, open_image
 from multihead.errors import UserError
 from multihead.inspect.figures import METADATA
 from multihead.run import files
@@ -77,9 +77,12 @@ def _line(image: Path, one: DetectedObject) -> str:
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+    files, note = find_images(path)
     if not files:
-        raise UserError("this folder has no images", place=str(path), remedy="Name another folder.")
+        remedy = "Name another folder, or convert its images to PNG or JPEG."
+        raise UserError(f"this folder has no images{note and '; '}{note}", place=str(path), remedy=remedy)
+    if note:
+        _console.messages().print(f"{path}: {note}")
     return files
 
 

@@ -75,6 +75,25 @@ def test_images_of_a_folder_are_converted_to_one_size_and_counted(tmp_path: Path
     assert grey.train.pixels.shape[1:] == (1, 3, 3)
 
 
+def test_files_of_a_folder_that_are_left_out_are_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = folders(tmp_path)
+    (folder / "cat" / "3.heic").write_bytes(b"not readable here")
+    (folder / "dog" / "._0.png").write_bytes(b"a resource fork of macOS")
+    (folder / "dog" / ".ipynb_checkpoints").mkdir()
+    (folder / "dog" / ".ipynb_checkpoints" / "0.png").write_bytes((folder / "dog" / "0.png").read_bytes())
+    (folder / "cow").mkdir()
+    (folder / "loose.png").write_bytes((folder / "dog" / "0.png").read_bytes())
+    found = prepared(tmp_path, train=("animals",))
+    assert (len(found.train) + len(found.valid), found.class_names) == (11, ("cat", "dog"))
+    assert caplog.messages == [
+        f"{folder}: 2 other files left out (.heic, .txt)",
+        f"{folder}: 1 images outside the class folders left out",
+        f"{folder}: folders without images left out (cow)",
+    ]
+
+
 def test_a_list_of_files_and_labels_is_read(tmp_path: Path) -> None:
     name = listing(tmp_path, ["a.png,cat", "a.png,dog", "", "a.png,cat"])
     found = prepared(tmp_path, train=(name,), valid=(name,))

@@ -1,6 +1,7 @@
 """Labelled images from a folder of class folders, a CSV file, or IDX files."""
 
 import hashlib
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
@@ -11,11 +12,12 @@ from PIL import Image
 
 from multihead.data.catalogue import remedy_for_missing
 from multihead.data.images.idx import is_idx, read_idx
-from multihead.data.images.opening import SUFFIXES, open_image
+from multihead.data.images.opening import find_images, open_image
 from multihead.errors import UserError
 from multihead.text.delimited import read_table
 from multihead.text.tables import rows as rows_below
 
+LOG = logging.getLogger(__name__)
 FILE, LABEL = "file", "label"
 """Column names of a CSV file."""
 
@@ -140,18 +142,22 @@ def _from_idx(images: Path, labels: Path) -> ArrayListing:
 
 
 def _from_folder(folder: Path) -> FileListing:
-    classes = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
-    pairs = [
-        (path, subfolder.name)
-        for subfolder in classes
-        for path in sorted(subfolder.rglob("*"))
-        if path.suffix.lower() in SUFFIXES and path.is_file()
+    images, note = find_images(folder)
+    paths = [path for path in images if path.parent != folder]
+    labels = [path.relative_to(folder).parts[0] for path in paths]
+    if not paths:
+        remedy = "Put the images of each class into a subfolder with its name, as PNG or JPEG."
+        fact = "no images in the subfolders" + (f"; {note}" if note else "")
+        raise UserError(fact, place=str(folder), remedy=remedy)
+    empty = sorted({path.name for path in folder.glob("[!.]*") if path.is_dir()} - set(labels))
+    notes = [
+        note,
+        f"{loose:,} images outside the class folders left out" if (loose := len(images) - len(paths)) else "",
+        f"folders without images left out ({', '.join(empty)})" if empty else "",
     ]
-    if not pairs:
-        remedy = "Put the images of each class into a subfolder with its name."
-        raise UserError("no images in the subfolders", place=str(folder), remedy=remedy)
-    paths = [path for path, _ in pairs]
-    return FileListing(paths, [name for _, name in pairs], [str(path) for path in paths])
+    for text in filter(None, notes):
+        LOG.warning("%s: %s", folder, text)
+    return FileListing(paths, labels, [str(path) for path in paths])
 
 
 def _from_csv(path: Path) -> FileListing:

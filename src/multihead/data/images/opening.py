@@ -21,7 +21,7 @@ MAX_PIXELS = 64_000_000
 SUFFIXES = frozenset(
     f".{kind}" for kind in ("png", "jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff", "pgm")
 )
-"""Extensions of the image files read from a folder; other files are ignored."""
+"""Extensions of the image files read from a folder; other files are counted and left out."""
 
 _MODES = {1: "L", 3: "RGB"}
 _BROKEN = (
@@ -100,6 +100,22 @@ def _plain(image: Image.Image) -> Image.Image:
         paper = Image.new("RGBA", coloured.size, "white")
         return Image.alpha_composite(paper, coloured).convert("L" if image.mode in ("LA", "La") else "RGB")
     return image.convert("L" if image.mode == "1" else "RGB")
+
+
+def find_images(folder: Path) -> tuple[list[Path], str]:
+    """Return the images in a folder and its subfolders, sorted, and a note on the other files, if any.
+
+    Hidden files and folders (``.DS_Store``, ``._photo.jpg``, ``.ipynb_checkpoints``) are neither.
+    """
+    visible = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    ]
+    images = [path for path in visible if path.suffix.lower() in SUFFIXES]
+    kinds = sorted({path.suffix.lower() or path.name for path in visible} - SUFFIXES)
+    count = len(visible) - len(images)
+    return images, f"{count:,} other files left out ({', '.join(kinds)})" if count else ""
 
 
 def channels_of(image: Image.Image) -> int:

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from multihead.data.images.opening import SUFFIXES
+from multihead.data.images.opening import find_images
 from multihead.errors import UserError
 from multihead.inspect.heatmap import heatmap
 from multihead.inspect.maps import Alignment, Sentence, TokenLabel, align_self, record_sequence
@@ -46,7 +46,7 @@ def inspect(run: Run, request: InspectionRequest) -> Inspection:
     folder = Path(request.input_alone("a model of sets"))
     if not folder.is_dir():
         raise UserError("not a folder", place=str(folder), remedy="Name a folder with the images of a set.")
-    files = sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES)
+    files, _ = find_images(folder)
     pixels = finder.pixels(files)
 
     def feed(model: Any) -> object:
