@@ -94,6 +94,19 @@ def test_files_of_a_folder_that_are_left_out_are_counted(
     ]
 
 
+def test_splits_and_a_single_class_are_refused(tmp_path: Path) -> None:
+    folders(tmp_path).rename(tmp_path / "train")
+    folders(tmp_path).rename(tmp_path / "valid")
+    (tmp_path / "all").mkdir()
+    for name in ("train", "valid"):
+        (tmp_path / name).rename(tmp_path / "all" / name)
+    with pytest.raises(UserError, match=r"splits, not classes \(train, valid\). Name one of them as"):
+        prepared(tmp_path, train=("all",))
+    (tmp_path / "all" / "train" / "dog").rename(tmp_path / "dog")
+    with pytest.raises(UserError, match='all images are of the class "cat"'):
+        prepared(tmp_path, train=("all/train",))
+
+
 def test_a_list_of_files_and_labels_is_read(tmp_path: Path) -> None:
     name = listing(tmp_path, ["a.png,cat", "a.png,dog", "", "a.png,cat"])
     found = prepared(tmp_path, train=(name,), valid=(name,))

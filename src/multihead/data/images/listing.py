@@ -20,6 +20,8 @@ from multihead.text.tables import rows as rows_below
 LOG = logging.getLogger(__name__)
 FILE, LABEL = "file", "label"
 """Column names of a CSV file."""
+SPLITS = frozenset(("train", "training", "valid", "val", "validation", "dev", "test", "testing"))
+"""Names of folders that hold the class folders of a part of the data."""
 
 
 class Listing(Protocol):
@@ -121,7 +123,7 @@ def list_images(names: Sequence[str], folder: Path, key: str) -> Listing:
         remedy = "Name a folder, a CSV file, or two IDX files: images and labels."
         raise UserError(f"{len(paths)} files are named", place=key, remedy=remedy)
     if paths[0].is_dir():
-        return _from_folder(paths[0])
+        return _from_folder(paths[0], key)
     if is_idx(paths[0]):
         remedy = f'Name both files: {key} = ["images", "labels"].'
         raise UserError("an IDX file of images needs one of labels", place=str(paths[0]), remedy=remedy)
@@ -141,13 +143,17 @@ def _from_idx(images: Path, labels: Path) -> ArrayListing:
     return ArrayListing(pixels, [str(number) for number in numbers.tolist()], str(images), numbered=True)
 
 
-def _from_folder(folder: Path) -> FileListing:
+def _from_folder(folder: Path, key: str) -> FileListing:
     images, note = find_images(folder)
     paths = [path for path in images if path.parent != folder]
     labels = [path.relative_to(folder).parts[0] for path in paths]
     if not paths:
         remedy = "Put the images of each class into a subfolder with its name, as PNG or JPEG."
         fact = "no images in the subfolders" + (f"; {note}" if note else "")
+        raise UserError(fact, place=str(folder), remedy=remedy)
+    if len(SPLITS & set(labels)) > 1 and SPLITS.issuperset(labels):
+        fact = f"its subfolders are splits, not classes ({', '.join(sorted(set(labels)))})"
+        remedy = f"Name one of them as {key}" + (", another as data.valid." if key == "data.train" else ".")
         raise UserError(fact, place=str(folder), remedy=remedy)
     empty = sorted({path.name for path in folder.glob("[!.]*") if path.is_dir()} - set(labels))
     notes = [

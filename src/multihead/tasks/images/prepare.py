@@ -71,6 +71,9 @@ def prepare(data: DataSettings, *, progress: OnProgress | None = None) -> Prepar
             cache that cannot be written.
     """
     train = _training(data)
+    if len(set(train.labels)) < 2:
+        remedy = "Give images of at least two classes."
+        raise UserError(f'all images are of the class "{train.labels[0]}"', place="data.train", remedy=remedy)
     valid = list_images(data.valid, Path(data.dir), "data.valid") if data.valid else None
     names = class_names(train, data.class_names)
     form = form_of(train, data)
