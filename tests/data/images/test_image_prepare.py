@@ -94,6 +94,16 @@ def test_files_of_a_folder_that_are_left_out_are_counted(
     ]
 
 
+def test_classes_without_training_images_are_named(tmp_path: Path) -> None:
+    folder = folders(tmp_path)
+    for number in range(1, 5):
+        (folder / "dog" / f"{number}.png").unlink()
+    reports = [prepared(tmp_path, train=("animals",), seed=seed).report for seed in range(9)]
+    named = [report.endswith("\n  1 classes without training images (dog)") for report in reports]
+    assert any(named)
+    assert not all(named)
+
+
 def test_splits_and_a_single_class_are_refused(tmp_path: Path) -> None:
     folders(tmp_path).rename(tmp_path / "train")
     folders(tmp_path).rename(tmp_path / "valid")

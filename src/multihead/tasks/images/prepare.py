@@ -49,14 +49,21 @@ class PreparedImages:
 
     @property
     def report(self) -> str:
-        """Summary of the data, in two lines."""
+        """Summary of the data, in two or three lines."""
         colour = "greyscale" if self.form.channels == 1 else "colour"
         summary = f"{len(self.train):,} images of {len(self.class_names)} classes, "
         summary += f"{self.form.size} x {self.form.size}, {colour}"
         if self.converted:
             summary += f"; {self.converted:,} converted from another size or mode"
         source = ", held out of the training images" if self.held_out else ""
-        return f"{summary}\n{len(self.valid):,} images for validation{source}"
+        return f"{summary}\n{len(self.valid):,} images for validation{source}{self._untrained()}"
+
+    def _untrained(self) -> str:
+        """Return a line on the classes without training images, if any."""
+        counts_K = np.bincount(self.train.labels, minlength=len(self.class_names))
+        names = [name for name, count in zip(self.class_names, counts_K, strict=True) if not count]
+        shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+        return f"\n  {len(names):,} classes without training images ({shown})" if names else ""
 
 
 def prepare(data: DataSettings, *, progress: OnProgress | None = None) -> PreparedImages:
