@@ -57,6 +57,13 @@ def test_equal_captions_stay_in_one_split() -> None:
         assert len({WORDS[row] for row in seen}) == 3
 
 
+@pytest.mark.parametrize("fraction", [0.01, 0.99])
+def test_at_least_one_caption_is_on_each_side(fraction: float) -> None:
+    seen, unseen = split_captions(WORDS, fraction, 1)
+    assert len(seen)
+    assert len(unseen)
+
+
 @pytest.mark.parametrize(
     ("rows", "fact"),
     [

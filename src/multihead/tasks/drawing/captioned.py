@@ -123,9 +123,9 @@ def _build(
     progress: OnProgress,
 ) -> None:
     seen, unseen = split_captions(pairs.captions, data.train_fraction, data.seed)
-    if not len(seen) or not len(unseen):
-        fact = f"{len(pairs.captions):,} images are too few to hold some out"
-        raise UserError(fact, place="data.train_fraction", remedy="Give at least two different captions.")
+    if not len(unseen):
+        fact = "a single caption is too few to hold some out"
+        raise UserError(fact, place="data.captions", remedy="Give at least two different captions.")
     for name, rows in (("train", seen), ("valid", unseen)):
         with ImageWriter(folder / name, len(rows), form) as writer:
             for done, number in enumerate(rows.tolist()):
@@ -143,7 +143,8 @@ def split_captions(
     """Return the indices of the training and the validation images; equal captions stay together."""
     different = list(dict.fromkeys(captions))
     order = shuffle_indices(len(different), seed, "seen captions")
-    seen = {different[place] for place in order[: round(fraction * len(different))].tolist()}
+    count = max(1, min(round(fraction * len(different)), len(different) - 1))
+    seen = {different[place] for place in order[:count].tolist()}
     is_seen = np.array([caption in seen for caption in captions])
     return np.flatnonzero(is_seen), np.flatnonzero(~is_seen)
 
