@@ -51,6 +51,16 @@ def test_a_transparent_background_becomes_white(tmp_path: Path) -> None:
     assert open_image(saved(tmp_path, image)).getpixel((3, 3)) == (255, 255, 255)
 
 
+@pytest.mark.parametrize("mode", ["L", "RGB"])
+def test_a_transparent_colour_becomes_white(tmp_path: Path, mode: str) -> None:
+    image = Image.new(mode, (2, 1))
+    image.putpixel((1, 0), 90 if mode == "L" else (90, 90, 90))
+    image.save(tmp_path / "a.png", transparency=image.getpixel((0, 0)))
+    found = open_image(tmp_path / "a.png")
+    assert found.mode == mode
+    assert np.asarray(found).reshape(2, -1)[:, 0].tolist() == [255, 90]
+
+
 def test_an_image_is_rotated_by_its_exif_tag(tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # the camera was held on its side

@@ -89,7 +89,7 @@ def _too_large(what: str, place: str) -> UserError:
 
 
 def _plain(image: Image.Image) -> Image.Image:
-    if image.mode in ("L", "RGB"):
+    if image.mode in ("L", "RGB") and "transparency" not in image.info:
         return image
     if image.mode in ("I", "F") or image.mode.startswith("I;16"):
         values = np.asarray(image, dtype=np.float64)
@@ -98,7 +98,8 @@ def _plain(image: Image.Image) -> Image.Image:
     if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
         coloured = image.convert("RGBA")
         paper = Image.new("RGBA", coloured.size, "white")
-        return Image.alpha_composite(paper, coloured).convert("L" if image.mode in ("LA", "La") else "RGB")
+        grey = image.mode in ("L", "LA", "La")
+        return Image.alpha_composite(paper, coloured).convert("L" if grey else "RGB")
     return image.convert("L" if image.mode == "1" else "RGB")
 
 
