@@ -46,6 +46,12 @@ def test_sixteen_bits_become_eight(tmp_path: Path) -> None:
     assert np.asarray(image).tolist() == [[0, 0, 255]]
 
 
+def test_fractions_of_a_float_image_become_eight_bits(tmp_path: Path) -> None:
+    values = np.array([[0, 0.5, 1]], dtype=np.float32)
+    image = open_image(saved(tmp_path, Image.fromarray(values), "a.tif"))
+    assert np.asarray(image).tolist() == [[0, 127, 255]]
+
+
 def test_a_transparent_background_becomes_white(tmp_path: Path) -> None:
     image = Image.new("RGBA", (WIDTH, HEIGHT), (255, 0, 0, 0))
     assert open_image(saved(tmp_path, image)).getpixel((3, 3)) == (255, 255, 255)

@@ -93,7 +93,8 @@ def _plain(image: Image.Image) -> Image.Image:
         return image
     if image.mode in ("I", "F") or image.mode.startswith("I;16"):
         values = np.asarray(image, dtype=np.float64)
-        top = 65535 if values.max(initial=0) > 255 else 255
+        most = values.max(initial=0)
+        top = 65535 if most > 255 else 1 if image.mode == "F" and most <= 1 else 255
         return Image.fromarray((values.clip(0, top) * (255 / top)).astype(np.uint8))
     if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
         coloured = image.convert("RGBA")
