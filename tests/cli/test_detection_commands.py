@@ -227,7 +227,9 @@ def test_a_coco_folder_is_trained_on(folder: Path, tmp_path: Path) -> None:
         dry_run(recipe(**given, **{"model.queries": 1}), Silent())
 
 
-def test_boxes_without_width_or_height_are_left_out_and_counted(folder: Path, tmp_path: Path) -> None:
+def test_boxes_without_width_or_height_are_left_out_and_counted(
+    trained: Path, folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfdbinary: Captured
+) -> None:
     content = json.loads((folder / "boxes.json").read_text(encoding="utf-8"))
     objects = len(content["annotations"])
     content["annotations"] += [
@@ -239,7 +241,11 @@ def test_boxes_without_width_or_height_are_left_out_and_counted(folder: Path, tm
     given = {"data.generate": "", "data.train": train, "data.valid": json.dumps([str(folder)])}
     report = prepare_scenes(recipe(**given).data, progress=lambda *_: None).report
     assert f"with {objects:,} objects" in report
-    assert "3 boxes left out: their width or height is 0" in report
+    left_out = [f"{tmp_path / 'boxes.json'}: 3 boxes left out: their width or height is 0"]
+    assert caplog.messages == left_out
+    caplog.clear()
+    run(capfdbinary, "evaluate", trained, "--src", tmp_path / "boxes.json", "--tgt", folder)
+    assert caplog.messages == left_out
 
 
 def test_proposals_have_no_more_queries_than_places() -> None:

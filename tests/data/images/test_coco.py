@@ -58,6 +58,17 @@ def test_annotations_are_read_and_cut_off_at_the_edge(folder: Path) -> None:
     assert again.digest() == found.digest()
 
 
+def test_images_without_an_entry_are_counted(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for name in ("d.png", ".hidden.png"):
+        (folder / name).write_bytes((folder / "a.png").read_bytes())
+    (folder / "._boxes.json").write_bytes(b"a resource fork of macOS")
+    read_coco(["."], folder, "data.train")
+    assert caplog.messages == [f"{folder}: 1 images left out: they have no entry in boxes.json"]
+    caplog.clear()
+    read_coco(["boxes.json", "."], folder, "data.train")
+    assert not caplog.messages
+
+
 def faults() -> list[tuple[str, Any, str]]:
     def changed(table: str, row: int, **keys: Any) -> dict[str, Any]:
         given = content()
@@ -134,6 +145,7 @@ def test_images_are_stored_with_scaled_boxes_and_without_crowds(folder: Path) ->
     assert abs(scene.pixels_Chw[:, :10].reshape(3, -1).mean(axis=1) - [200, 10, 10]).max() < 2
     assert len(again.train.scene(2, 0).classes_M) == 0
     assert again.most == 1
+    assert again.report.endswith("\n  2 crowd regions left out")  # one of training, one of validation
     batch = np.concatenate([again.train.scene(row, 0).boxes_M4 for row in range(3)])
     assert len(batch) == 2
 

@@ -1,6 +1,7 @@
 """Object annotations in COCO's JSON format (Lin et al. 2014), read as untrusted input."""
 
 import hashlib
+import logging
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from multihead.data.images.opening import find_images
 from multihead.errors import UserError
 from multihead.system import disk
 from multihead.system.safe_parsing import parse_json
@@ -18,6 +20,7 @@ MAX_BYTES = 1 << 28
 MAX_VALUES = 20_000_000
 """COCO's instances_val2017.json has 20 MB and 2 million values."""
 LARGEST = sys.float_info.max
+LOG = logging.getLogger(__name__)
 FORMAT = "https://cocodataset.org/#format-data"
 
 
@@ -93,13 +96,22 @@ def read_coco(names: Sequence[str], folder: Path, key: str, classes: Sequence[st
         raise UserError(
             f"cannot be read as JSON ({reason})", place=str(path), remedy=f"See {FORMAT}."
         ) from None
-    return _CocoReader(path, images).read(content, tuple(classes))
+    coco = _CocoReader(path, images).read(content, tuple(classes))
+    if coco.empty:
+        LOG.warning("%s: %s boxes left out: their width or height is 0", path, f"{coco.empty:,}")
+    if len(names) == 1:  # otherwise the folder may hold the images of other files too
+        listed = {image.file for image in coco.images}
+        if unlisted := sum(file not in listed for file in find_images(images)[0]):
+            LOG.warning(
+                "%s: %s images left out: they have no entry in %s", images, f"{unlisted:,}", path.name
+            )
+    return coco
 
 
 def _files(names: Sequence[str], folder: Path, key: str) -> tuple[Path, Path]:
     paths = [folder / name for name in names]
     if len(paths) == 1 and paths[0].is_dir():
-        files = sorted(file for file in paths[0].iterdir() if file.suffix.lower() == ".json")
+        files = sorted(file for file in paths[0].glob("[!.]*") if file.suffix.lower() == ".json")
         if len(files) != 1:
             remedy = "Name the JSON file and the folder of the images."
             raise UserError(f"{len(files)} JSON files in this folder", place=str(paths[0]), remedy=remedy)

@@ -22,7 +22,7 @@ from multihead.errors import UserError
 from multihead.system import randomness
 from multihead.system.disk import cache_root
 from multihead.system.progress import OnProgress
-from multihead.tasks.detection.coco import Annotated, CocoSet, read_coco
+from multihead.tasks.detection.coco import Annotated, read_coco
 from multihead.tasks.detection.scenes import (
     VISIBLE,
     ImageStencils,
@@ -216,6 +216,7 @@ def _store(data: DataSettings, progress: OnProgress) -> PreparedScenes:
     if valid is None and len(train.images) < 2:
         remedy = "Give more images, or name those for validation with data.valid."
         raise UserError("one image is too few to hold some out", place="data.train", remedy=remedy)
+    crowds = sum(int(image.crowd_G.sum()) for coco in (train, valid) if coco for image in coco.images)
     inputs = {
         "version": [VERSION, ImageStore.VERSION],
         "train": train.digest(),
@@ -235,8 +236,7 @@ def _store(data: DataSettings, progress: OnProgress) -> PreparedScenes:
                 remedy = "Annotate objects, name other images, or hold out more (data.valid_fraction)."
                 raise UserError("no image has an object", place=f"data.{side}", remedy=remedy)
             _write(folder / side, annotated, data.image_size, progress)
-        empty = train.empty + (valid.empty if valid else 0)
-        return {"held_out": valid is None, "empty": empty}
+        return {"held_out": valid is None}
 
     return cached_build(
         cache_root(data.cache),
@@ -244,23 +244,25 @@ def _store(data: DataSettings, progress: OnProgress) -> PreparedScenes:
         prefix="images-",
         summary_file=SUMMARY,
         build=build,
-        load=lambda folder, summary, key: _open(folder, summary, key, train),
+        load=lambda folder, summary, key: _open(folder, summary, key, train.names, crowds),
     )
 
 
-def _open(folder: Path, summary: Mapping[str, Any], key: str, train: CocoSet) -> PreparedScenes:
+def _open(
+    folder: Path, summary: Mapping[str, Any], key: str, names: tuple[str, ...], crowds: int
+) -> PreparedScenes:
     sets = [StoredScenes(folder / side) for side in ("train", "valid")]
     size = sets[0].images.pixels.shape[-1]
     most = max(int(scenes.images.labels.max(initial=0)) for scenes in sets)
     objects = len(sets[0].boxes)
     source = ", held out of the training images" if summary["held_out"] else ""
     report = (
-        f"{len(sets[0]):,} images of {size} x {size}, with {objects:,} objects of {len(train.names)} classes"
+        f"{len(sets[0]):,} images of {size} x {size}, with {objects:,} objects of {len(names)} classes"
         f", at most {most} in an image\n{len(sets[1]):,} images for validation{source}"
     )
-    if summary["empty"]:
-        report += f"\n  {summary['empty']:,} boxes left out: their width or height is 0"
-    return PreparedScenes(sets[0], sets[1], train.names, size, most, report, key)
+    if crowds:
+        report += f"\n  {crowds:,} crowd regions left out"
+    return PreparedScenes(sets[0], sets[1], names, size, most, report, key)
 
 
 def _write(folder: Path, images: Sequence[Annotated], size: int, progress: OnProgress) -> None:
