@@ -129,8 +129,15 @@ def test_what_is_not_json_or_ambiguous_is_refused(folder: Path) -> None:
     (folder / "more.json").write_text('{"images": [' + "[" * 100_000, encoding="utf-8")
     with pytest.raises(UserError, match="cannot be read as JSON"):
         read_coco(["more.json", "."], folder, "data.train")
-    with pytest.raises(UserError, match=r"data\.train"):
+    with pytest.raises(UserError, match="nothing: no such file or folder"):
         read_coco(["nothing"], folder, "data.train")
+    with pytest.raises(UserError, match=r"data\.train: .*boxes\.json is not a folder in COCO's format"):
+        read_coco(["boxes.json"], folder, "data.train")
+    (folder / "labels").mkdir()  # as of YOLO and Pascal VOC
+    with pytest.raises(
+        UserError, match=r"0 JSON files in this folder\..* export the annotations in COCO's format"
+    ):
+        read_coco(["labels"], folder, "data.train")
 
 
 def test_images_are_stored_with_scaled_boxes_and_without_crowds(folder: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from multihead.data.catalogue import remedy_for_missing
 from multihead.data.images.opening import find_images
 from multihead.errors import UserError
 from multihead.system import disk
@@ -110,16 +111,22 @@ def read_coco(names: Sequence[str], folder: Path, key: str, classes: Sequence[st
 
 def _files(names: Sequence[str], folder: Path, key: str) -> tuple[Path, Path]:
     paths = [folder / name for name in names]
+    for path in paths:
+        if not path.exists():
+            raise UserError("no such file or folder", place=str(path), remedy=remedy_for_missing(path))
     if len(paths) == 1 and paths[0].is_dir():
         files = sorted(file for file in paths[0].glob("[!.]*") if file.suffix.lower() == ".json")
         if len(files) != 1:
             remedy = "Name the JSON file and the folder of the images."
+            if not files:
+                remedy = f"{remedy[:-1]}, or export the annotations in COCO's format: {FORMAT}."
             raise UserError(f"{len(files)} JSON files in this folder", place=str(paths[0]), remedy=remedy)
         return files[0], paths[0]
     if len(paths) == 2 and paths[1].is_dir():
         return paths[0], paths[1]
     fact = f"{' and '.join(map(str, paths)) or 'nothing'} is not a folder in COCO's format"
-    raise UserError(fact, place=key, remedy="Name a folder with images and one JSON file, or both.")
+    remedy = "Name a folder with images and one JSON file, or the JSON file and the folder of its images."
+    raise UserError(fact, place=key, remedy=remedy)
 
 
 class _CocoReader:
