@@ -143,6 +143,16 @@ def test_an_image_of_fewer_places_than_queries_has_fewer_queries() -> None:
     assert scores.shape == (B, 2)
 
 
+@pytest.mark.parametrize("proposals", [False, True])
+def test_a_detector_of_other_classes_begins_with_all_but_the_class_heads(proposals: bool) -> None:
+    changed: dict[str, Any] = {"anchors": True, "proposals": proposals}
+    trained, other = detector(**changed).state_dict(), detector(**changed, classes=7)
+    other.load_state_dict({**other.state_dict(), **other.taken_from(trained)})
+    kept = set(trained) - set(other.taken_from(trained))
+    assert kept == {name for name in trained if "class_head" in name}
+    assert detector(**changed).taken_from(trained).keys() == trained.keys()
+
+
 def test_a_guess_lies_where_its_place_is() -> None:
     model = detector(anchors=True, proposals=True)
     queries: Any = model.query_positions

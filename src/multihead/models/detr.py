@@ -3,6 +3,7 @@
 ``DETR(Settings())`` has the paper's sizes with a smaller convolutional stem in place of a ResNet.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 import torch
@@ -199,6 +200,18 @@ class DETR(nn.Module):
             if self.settings.anchors:
                 references_BQ4 = torch.logit(box_BQ4.detach(), eps=EDGE)
         return torch.stack(logits), torch.stack(boxes), start.guesses
+
+    def taken_from(self, trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return the reusable weights of a trained detector.
+
+        The class heads are reused if the number of classes agrees.
+        """
+        weights = self.state_dict()
+        return {
+            name: weight
+            for name, weight in trained.items()
+            if "class_head." not in name or name not in weights or weight.shape == weights[name].shape
+        }
 
     def detect(self, pixels_BChw: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The prediction of each query: edges from 0 to 1, (B, Q, 4), scores (B, Q), and classes (B, Q)."""
