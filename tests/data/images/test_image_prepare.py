@@ -71,8 +71,12 @@ def test_images_of_a_folder_are_converted_to_one_size_and_counted(tmp_path: Path
     assert found.class_names == ("cat", "dog")
     assert found.train.pixels.shape[1:] == (3, HEIGHT, HEIGHT)
     assert "11 converted from another size or mode" in found.report
+    assert "lose their colours" not in found.report
     grey = prepared(tmp_path, train=("animals",), channels="grey", image_size=3)
     assert grey.train.pixels.shape[1:] == (1, 3, 3)
+    Image.new("L", (WIDTH, HEIGHT)).save(tmp_path / "animals" / "cat" / "0.png")  # the first one decides
+    grey = prepared(tmp_path, train=("animals",))
+    assert "\n  10 colour images lose their colours; data.channels = colour keeps them" in grey.report
 
 
 def test_files_of_a_folder_that_are_left_out_are_counted(

@@ -37,6 +37,7 @@ class PreparedImages:
         held_out: True if the validation images were held out of the training images.
         converted: number of images converted from another size or mode.
         fingerprint: hash of everything that the preparation depends on.
+        greyed: number of colour images converted to greyscale.
     """
 
     train: ImageStore
@@ -46,15 +47,20 @@ class PreparedImages:
     held_out: bool
     converted: int
     fingerprint: str
+    greyed: int = 0
 
     @property
     def report(self) -> str:
-        """Summary of the data, in two or three lines."""
+        """Summary of the data, in two to four lines."""
         colour = "greyscale" if self.form.channels == 1 else "colour"
         summary = f"{len(self.train):,} images of {len(self.class_names)} classes, "
         summary += f"{self.form.size} x {self.form.size}, {colour}"
         if self.converted:
             summary += f"; {self.converted:,} converted from another size or mode"
+        if self.greyed:
+            summary += (
+                f"\n  {self.greyed:,} colour images lose their colours; data.channels = colour keeps them"
+            )
         source = ", held out of the training images" if self.held_out else ""
         return f"{summary}\n{len(self.valid):,} images for validation{source}{self._untrained()}"
 
@@ -96,12 +102,13 @@ def prepare(data: DataSettings, *, progress: OnProgress | None = None) -> Prepar
     def build(folder: Path) -> dict[str, Any]:
         train_rows, valid_rows = _split(train, valid, data)
         report: OnProgress = progress or (lambda stage, done, total: None)
-        converted = _store(folder / "train", train, train_rows, names, form, report)
-        converted += _store(folder / "valid", valid or train, valid_rows, names, form, report)
+        sides = ("train", train, train_rows), ("valid", valid or train, valid_rows)
+        counts = [_store(folder / side, images, rows, names, form, report) for side, images, rows in sides]
         return {
             "names": names,
             "form": [form.size, form.channels],
-            "converted": converted,
+            "converted": sum(converted for converted, _ in counts),
+            "greyed": sum(greyed for _, greyed in counts),
             "held_out": valid is None,
         }
 
@@ -180,19 +187,24 @@ def _store(
     names: tuple[str, ...],
     form: Form,
     progress: OnProgress,
-) -> int:
-    """Store the images at ``rows``; return the number converted from another size or mode."""
+) -> tuple[int, int]:
+    """Store the images at ``rows``.
+
+    Returns:
+        The number converted from another size or mode, and of these from colour to greyscale.
+    """
     numbers = numbers_of(images, names)
-    converted = 0
+    converted = greyed = 0
     with ImageWriter(folder, len(rows), form) as writer:
         for done, index in enumerate(rows.tolist()):
             image = images.image(index)
             converted += image.size != (form.size, form.size) or channels_of(image) != form.channels
+            greyed += channels_of(image) > form.channels
             writer.add(fit_image(image, form), int(numbers[index]))
             if done % 1000 == 0:
                 progress("reading", done, len(rows))
     progress("reading", len(rows), len(rows))
-    return converted
+    return converted, greyed
 
 
 def _open(folder: Path, summary: Any, key: str) -> PreparedImages:
@@ -204,4 +216,5 @@ def _open(folder: Path, summary: Any, key: str) -> PreparedImages:
         held_out=summary["held_out"],
         converted=summary["converted"],
         fingerprint=key,
+        greyed=summary.get("greyed", 0),
     )
