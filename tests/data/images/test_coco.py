@@ -69,6 +69,18 @@ def test_images_without_an_entry_are_counted(folder: Path, caplog: pytest.LogCap
     assert not caplog.messages
 
 
+def test_boxes_that_lose_more_than_a_pixel_are_counted(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    given = content()
+    given["annotations"][0]["bbox"] = [30, 10, 40, 20]  # right and bottom edge in place of width and height
+    given["annotations"][2]["bbox"] = [-1, 2, 12, 29]
+    write(folder, given)
+    read_coco(["."], folder, "data.train")
+    (message,) = caplog.messages
+    assert "boxes.json: 1 boxes cut off at the edge of their image" in message
+
+
 def faults() -> list[tuple[str, Any, str]]:
     def changed(table: str, row: int, **keys: Any) -> dict[str, Any]:
         given = content()

@@ -97,7 +97,13 @@ def read_coco(names: Sequence[str], folder: Path, key: str, classes: Sequence[st
         raise UserError(
             f"cannot be read as JSON ({reason})", place=str(path), remedy=f"See {FORMAT}."
         ) from None
-    coco = _CocoReader(path, images).read(content, tuple(classes))
+    reader = _CocoReader(path, images)
+    coco = reader.read(content, tuple(classes))
+    if reader.cut:
+        fact = (
+            "boxes cut off at the edge of their image, by more than a pixel (bbox is [x, y, width, height])"
+        )
+        LOG.warning("%s: %s %s", path, f"{reader.cut:,}", fact)
     if coco.empty:
         LOG.warning("%s: %s boxes left out: their width or height is 0", path, f"{coco.empty:,}")
     if len(names) == 1:  # otherwise the folder may hold the images of other files too
@@ -131,7 +137,7 @@ def _files(names: Sequence[str], folder: Path, key: str) -> tuple[Path, Path]:
 
 class _CocoReader:
     def __init__(self, path: Path, images: Path) -> None:
-        self.path, self.images = path, images
+        self.path, self.images, self.cut = path, images, 0
 
     def read(self, content: object, names: tuple[str, ...]) -> CocoSet:
         tables = [self._table(content, name) for name in ("images", "annotations", "categories")]
@@ -195,6 +201,7 @@ class _CocoReader:
         if edges[0] >= edges[2] or edges[1] >= edges[3]:
             fact = f"the box {box} has no part in {file.name} ({width} x {height} pixels)"
             raise self._error(fact, place)
+        self.cut += min(left, top, width - right, height - bottom) < -1
         area = row.get("area")
         if not (_is_number(area) and area > 0):  # type: ignore[operator]
             area = (edges[2] - edges[0]) * (edges[3] - edges[1])
