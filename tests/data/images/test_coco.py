@@ -81,6 +81,15 @@ def test_boxes_that_lose_more_than_a_pixel_are_counted(
     assert "boxes.json: 1 boxes cut off at the edge of their image" in message
 
 
+def test_boxes_as_fractions_of_the_image_are_refused(folder: Path) -> None:
+    given = content()
+    for row in given["annotations"]:
+        row["bbox"] = [0.25, 0.25, 0.5, 0.75]
+    write(folder, given)
+    with pytest.raises(UserError, match=r"boxes\.json: all boxes lie in the first pixel.* not as fractions"):
+        read_coco(["."], folder, "data.train")
+
+
 def faults() -> list[tuple[str, Any, str]]:
     def changed(table: str, row: int, **keys: Any) -> dict[str, Any]:
         given = content()

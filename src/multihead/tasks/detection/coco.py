@@ -178,6 +178,10 @@ class _CocoReader:
         images = tuple(_annotate(*headers[identity], rows) for identity, rows in objects.items())
         if not images:
             raise UserError("there are no images in it", place=str(self.path), remedy=f"See {FORMAT}.")
+        edges = (edge for rows in objects.values() for item in rows for edge in item.edges)
+        if max(edges, default=2) <= 1:
+            remedy = "Give bbox in pixels, not as fractions of the image."
+            raise UserError("all boxes lie in the first pixel", place=str(self.path), remedy=remedy)
         empty = len(tables[1]) - sum(map(len, objects.values()))
         return CocoSet(self.path, names, images, empty)
 
