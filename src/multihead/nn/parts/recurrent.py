@@ -48,17 +48,28 @@ class RecurrentStack(nn.Module):
                 beyond it are 0; None: no padding.
             state: the initial state; None: zeros.
         """
-        packed = None if lengths_B is None else _pack(x_BNd, lengths_B)
-        out: Tensor | PackedSequence = x_BNd if packed is None else packed
+        out: Tensor | PackedSequence = x_BNd
+        ends: tuple[Tensor, Tensor] | None = None
+        if lengths_B is not None:
+            # An LSTM's last c is not among the outputs, so its sequences are packed. Packing gives every step
+            # another number of rows, and oneDNN keeps gigabytes of compiled products for so many shapes.
+            if self.cell.parts > 1:
+                out = _pack(x_BNd, lengths_B)
+            else:
+                ends = torch.arange(len(x_BNd), device=x_BNd.device), lengths_B - 1
         finals: list[Tensor] = []
         befores = [None] * len(self.layers) if state is None else self._by_layer(state)
         for number, (layer, before) in enumerate(zip(self.layers, befores, strict=True)):
             if number:
                 out = self._dropout(out)
             out, last = layer(out, None if before is None else _with_axis(before))
-            finals += [part[0] for part in (last if isinstance(last, tuple) else (last,))]
+            parts = last if isinstance(last, tuple) else (last,)
+            finals += [out[ends]] if ends and isinstance(out, Tensor) else [part[0] for part in parts]
         if isinstance(out, PackedSequence):
             out, _ = pad_packed_sequence(out, batch_first=True, total_length=x_BNd.shape[1])
+        elif lengths_B is not None:
+            beyond_BN = torch.arange(x_BNd.shape[1], device=x_BNd.device) >= lengths_B[:, None]
+            out = out.masked_fill(beyond_BN[:, :, None], 0)
         return out, tuple(finals)
 
     def step(self, x_Bd: Tensor, state: State) -> tuple[Tensor, State]:
