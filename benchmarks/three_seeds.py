@@ -115,10 +115,22 @@ ROWS = {
     ),
 }
 
+MINUTES = (
+    "quickstart",
+    "multi30k-de-en-fast",
+    "shakespeare-char-cpu",
+    "shakespeare-llama",
+    "shakespeare-mixtral",
+    "odd-one-out",
+    "odd-one-out-mean",
+    "vit-digits",
+)
+"""Recipes that take minutes."""
+
 
 def main(
     data: Path = Path("data"),
-    only: tuple[str, ...] = ("quickstart", "multi30k-de-en-fast", "shakespeare-char-cpu", "vit-digits"),
+    only: tuple[str, ...] = MINUTES,
     keep: Path = Path("runs/three-seeds"),
     out: Path = RESULT,
 ) -> None:

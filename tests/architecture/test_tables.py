@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from multihead.recipe import load, model_kinds
+
 ROOT = Path(__file__).parents[2]
 spec = importlib.util.spec_from_file_location("tables", ROOT / "docs" / "tables.py")
 assert spec is not None
@@ -29,6 +31,14 @@ def test_every_table_has_its_place() -> None:
 def test_readme_has_four_rows_of_the_seven() -> None:
     assert len(tables.readme().split("\n")) == 2 + 4
     assert len(tables.headlines().split("\n")) == 2 + 7
+
+
+def test_each_kind_of_model_has_a_whole_training_or_a_reason() -> None:
+    whole = tables.whole()
+    trained = {load(row["recipe"]).kind for row in whole["training"]}
+    without = [kind for row in whole["without"] for kind in row["kinds"]]
+    assert trained.isdisjoint(without)
+    assert trained.union(without) == set(model_kinds.built_in())
 
 
 def test_a_changed_figure_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
