@@ -156,10 +156,9 @@ def parse(kind: type[T], words: Sequence[str], command: str, *, keys: Callable[[
                 del rest[: len(following)]
             if not following:
                 raise UserError(f"{name} needs a value", remedy=f"Write {name} {argument.metavar}.")
-            given = _value(argument, following)
-            values[argument.field] = (
-                values.get(argument.field, ()) + given if argument.type is tuple else given
-            )
+            before = values.get(argument.field, ()) if argument.type is tuple else None
+            value = _value(argument, following)
+            values[argument.field] = value if before is None else before + value
     values |= _positional(kind, free, command)
     for argument in arguments:
         if argument.default is MISSING and values.get(argument.field) in (None, "", ()):

@@ -56,17 +56,15 @@ class CocoSet:
         path: the JSON file.
         names: names of the classes, in the order of their ids or as requested.
         images: the images with their objects, in the order of the file.
-        empty: number of boxes left out because their width or height is 0.
     """
 
     path: Path
     names: tuple[str, ...]
     images: tuple[Annotated, ...]
-    empty: int = 0
 
     def digest(self) -> str:
         """Return a hash of all annotations and image files."""
-        sha256 = hashlib.sha256(repr((self.names, self.empty)).encode())
+        sha256 = hashlib.sha256(repr(self.names).encode())
         for image in self.images:
             arrays = (image.boxes_G4, image.classes_G, image.crowd_G)
             sha256.update(repr([array.tolist() for array in arrays]).encode())
@@ -104,8 +102,8 @@ def read_coco(names: Sequence[str], folder: Path, key: str, classes: Sequence[st
             "boxes cut off at the edge of their image, by more than a pixel (bbox is [x, y, width, height])"
         )
         LOG.warning("%s: %s %s", path, f"{reader.cut:,}", fact)
-    if coco.empty:
-        LOG.warning("%s: %s boxes left out: their width or height is 0", path, f"{coco.empty:,}")
+    if reader.empty:
+        LOG.warning("%s: %s boxes left out: their width or height is 0", path, f"{reader.empty:,}")
     if len(names) == 1:  # otherwise the folder may hold the images of other files too
         listed = {image.file for image in coco.images}
         if unlisted := sum(file not in listed for file in find_images(images)[0]):
@@ -137,7 +135,8 @@ def _files(names: Sequence[str], folder: Path, key: str) -> tuple[Path, Path]:
 
 class _CocoReader:
     def __init__(self, path: Path, images: Path) -> None:
-        self.path, self.images, self.cut = path, images, 0
+        self.path, self.images = path, images
+        self.cut = self.empty = 0
 
     def read(self, content: object, names: tuple[str, ...]) -> CocoSet:
         tables = [self._table(content, name) for name in ("images", "annotations", "categories")]
@@ -182,8 +181,8 @@ class _CocoReader:
         if max(edges, default=2) <= 1:
             remedy = "Give bbox in pixels, not as fractions of the image."
             raise UserError("all boxes lie in the first pixel", place=str(self.path), remedy=remedy)
-        empty = len(tables[1]) - sum(map(len, objects.values()))
-        return CocoSet(self.path, names, images, empty)
+        self.empty = len(tables[1]) - sum(map(len, objects.values()))
+        return CocoSet(self.path, names, images)
 
     def _object(
         self, row: Mapping[str, Any], kind: int, file: Path, width: int, height: int, place: str

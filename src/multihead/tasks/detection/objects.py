@@ -34,7 +34,7 @@ from multihead.tasks.detection.scenes import (
 from multihead.tasks.detection.settings import DataSettings
 from multihead.tasks.images.prepare import MAX_HELD_OUT, numbers_of
 
-VERSION = 2
+VERSION = 1
 """Increases when the same images are prepared differently."""
 SUMMARY, BOXES, CLASSES = "summary.json", "boxes.npy", "classes.npy"
 GREY = 114

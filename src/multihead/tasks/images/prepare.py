@@ -62,9 +62,9 @@ class PreparedImages:
                 f"\n  {self.greyed:,} colour images lose their colours; data.channels = colour keeps them"
             )
         source = ", held out of the training images" if self.held_out else ""
-        return f"{summary}\n{len(self.valid):,} images for validation{source}{self._untrained()}"
+        return f"{summary}\n{len(self.valid):,} images for validation{source}{self._classes_without_images()}"
 
-    def _untrained(self) -> str:
+    def _classes_without_images(self) -> str:
         """Return a line on the classes without training images, if any."""
         counts_K = np.bincount(self.train.labels, minlength=len(self.class_names))
         names = [name for name, count in zip(self.class_names, counts_K, strict=True) if not count]
