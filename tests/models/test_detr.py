@@ -12,7 +12,8 @@ from multihead.batch import SceneBatch
 from multihead.models import conv_detector, detr
 from multihead.nn.parts.boxes import edges
 from multihead.nn.parts.set_loss import set_loss
-from multihead.tasks.detection.objects import GeneratedScenes, SceneBatches
+from multihead.tasks.detection.objects import GeneratedScenes
+from multihead.tasks.detection.scene_batches import SceneBatches
 from multihead.tasks.detection.scenes import SceneMaker, ShapeStencils
 
 SIZES: dict[str, Any] = {

@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from multihead.tasks.detection.objects import (
-    GREY,
-    GeneratedScenes,
-    SceneBatches,
-    generated_test_scenes,
-    letterbox,
-    rescale,
-)
+from multihead.tasks.detection.objects import GREY, GeneratedScenes, generated_test_scenes, letterbox
+from multihead.tasks.detection.scene_batches import SceneBatches, rescale
 from multihead.tasks.detection.scenes import ImageStencils, Scene, SceneMaker, ShapeStencils
 from multihead.tasks.detection.settings import DataSettings
 

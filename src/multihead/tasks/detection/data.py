@@ -8,7 +8,8 @@ from multihead.recipe.settings import Settings
 from multihead.run import Run
 from multihead.system.progress import OnProgress
 from multihead.tasks.base import TaskSetup
-from multihead.tasks.detection.objects import PreparedScenes, SceneBatches, prepare_scenes
+from multihead.tasks.detection.objects import PreparedScenes, prepare_scenes
+from multihead.tasks.detection.scene_batches import SceneBatches
 from multihead.tasks.detection.validation import Validator
 from multihead.tasks.images.data import image_setup
 

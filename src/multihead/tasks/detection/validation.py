@@ -11,7 +11,8 @@ from multihead.recipe import Recipe
 from multihead.recipe.settings import Settings
 from multihead.scores.detection import Detections, DetectionScores, Truth, detection_scores
 from multihead.system import hardware
-from multihead.tasks.detection.objects import SceneBatches, SceneSet
+from multihead.tasks.detection.objects import SceneSet
+from multihead.tasks.detection.scene_batches import SceneBatches
 from multihead.training import Validation
 
 
