@@ -5,7 +5,9 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
+from multihead.nn.kernels.byte_products import int8_training
 from multihead.nn.parts.convolution import GatedConvolution, scaled_linear
+from multihead.system import native
 
 B, N, D = 3, 11, 7
 
@@ -74,3 +76,14 @@ def test_gates_keep_the_size_of_small_inputs() -> None:
     x = 0.1 * torch.randn(31, 17, 101)
     layer = GatedConvolution(101, 3, dropout=0.0, normalised=False)
     assert float(layer(x)[:, 1:-1].detach().std()) == pytest.approx(0.1, rel=0.1)
+
+
+@pytest.mark.skipif(not native.level(), reason="no native kernels here")
+@pytest.mark.parametrize("normalised", [False, True])
+def test_training_in_int8_computes_the_product_in_int8(normalised: bool) -> None:
+    layer, x = gated(3, normalised=normalised), torch.randn(B, N, D)
+    exact = layer(x)
+    with int8_training():
+        rounded = layer(x)
+    assert not torch.equal(rounded, exact)
+    assert_close(rounded, exact, rtol=0, atol=0.1)

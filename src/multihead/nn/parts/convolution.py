@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 
-from multihead.nn.modules import Dropout
+from multihead.nn.modules import Dropout, Linear
 
 SQRT_HALF = 0.5**0.5
 """Scales a sum of two terms so that it keeps their variance (Gehring et al. 2017, sec. 3.4)."""
@@ -23,7 +23,7 @@ def scaled_linear(
         dropout: dropout of its input.
         normalised: weight normalisation, w = g v / |v| (Salimans and Kingma 2016).
     """
-    layer = nn.Linear(d_in, d_out)
+    layer = Linear(d_in, d_out)
     nn.init.normal_(layer.weight, std=(gain * (1 - dropout) / d_in) ** 0.5)
     nn.init.zeros_(layer.bias)
     return weight_norm(layer) if normalised else layer
