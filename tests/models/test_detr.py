@@ -217,8 +217,8 @@ def test_a_small_model_learns_a_few_scenes_by_heart(kind: str) -> None:
     assert losses[-1] < 0.6 * losses[0], losses
 
 
-def conv() -> conv_detector.ConvDetector:
-    small = {"image_size": 32, "classes": 3, "stem_width": 4, "width": 8, "blocks": 1}
+def conv(classes: int = 3) -> conv_detector.ConvDetector:
+    small = {"image_size": 32, "classes": classes, "stem_width": 4, "width": 8, "blocks": 1}
     torch.manual_seed(3)
     return conv_detector.Model(conv_detector.Settings.model_validate(small)).eval()
 
@@ -242,6 +242,16 @@ def test_a_centre_on_the_heat_map_becomes_its_box() -> None:
     for place, kind in ((0, 1), (1, 2)):
         own = found[0, classes[0, :2].tolist().index(kind)]
         torch.testing.assert_close(own, edges(given.boxes_BM4[0, place]), rtol=1e-4, atol=1e-5)
+
+
+def test_a_convolutional_detector_of_other_classes_begins_with_the_trained_boxes() -> None:
+    trained, other, pixels = conv(), conv(classes=7), torch.rand(B, 3, 32, 32)
+    torch.nn.init.normal_(trained.output.weight)
+    other.load_state_dict(other.taken_from(trained.state_dict()))
+    (_, sides), (logits, taken) = trained(pixels), other(pixels)
+    torch.testing.assert_close(taken, sides)
+    assert logits.shape[1] == 7
+    assert conv().taken_from(trained.state_dict()).keys() == trained.state_dict().keys()
 
 
 def test_padding_adds_nothing_to_the_convolutional_loss() -> None:

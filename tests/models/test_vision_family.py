@@ -74,6 +74,15 @@ def test_registers_change_the_classes_only_through_attention() -> None:
     torch.testing.assert_close(model(pixels), same)
 
 
+@EVERY
+def test_a_network_of_other_classes_begins_with_all_but_the_classifier(name: str) -> None:
+    trained, other = made(name).state_dict(), made(name, classes=CLASSES + 2)
+    taken = other.taken_from(trained)
+    assert set(trained) - set(taken) == {"classifier.weight", "classifier.bias"}
+    other.load_state_dict({**other.state_dict(), **taken})
+    assert made(name).taken_from(trained).keys() == trained.keys()
+
+
 def test_fewer_patches_are_read_in_training_alone() -> None:
     model, seen = made("patch dropout"), []
     model.encoder.register_forward_pre_hook(lambda encoder, given: seen.append(given[0].shape[1]))

@@ -4,6 +4,8 @@ The baseline of DETR: the same stem, then convolutions that predict at each plac
 an object of a class has its centre there, and its box.
 """
 
+from collections.abc import Mapping
+
 import torch
 import torch.nn.functional as F
 from pydantic import PositiveFloat, PositiveInt, model_validator
@@ -65,6 +67,15 @@ class ConvDetector(nn.Module):
         """
         out = self.output(self.blocks(self.stem(2 * pixels_BChw - 1))).float()
         return out[:, :-4], F.softplus(out[:, -4:])
+
+    def taken_from(self, trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return the reusable weights of a trained detector: all but the outputs of other classes."""
+        taken = dict(trained)
+        for name, mine in self.output.state_dict(prefix="output.").items():
+            theirs = trained.get(name, mine)
+            if theirs.shape != mine.shape and theirs.shape[1:] == mine.shape[1:]:
+                taken[name] = torch.cat([mine[:-4], theirs[-4:]])
+        return taken
 
     def detect(self, pixels_BChw: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The highest peaks: edges from 0 to 1, (B, N, 4), scores (B, N), and classes (B, N).

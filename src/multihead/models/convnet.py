@@ -5,6 +5,7 @@ second and third halve the image and double the width; then the mean over all po
 classifier.
 """
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 import torch.nn.functional as F
@@ -60,6 +61,12 @@ class ConvNet(nn.Module):
     def loss(self, batch: ImageBatch, step: int) -> Loss:
         """Cross-entropy per image; negative log-likelihood and accuracy as metrics."""
         return soft_label_loss(self(batch.pixels_BChw), batch, self.settings.label_smoothing)
+
+    def taken_from(self, trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return the reusable weights of a trained network: all but a classifier of other classes."""
+        mine = self.classifier.state_dict(prefix="classifier.")
+        fits = all(trained[name].shape == weight.shape for name, weight in mine.items() if name in trained)
+        return {name: weight for name, weight in trained.items() if fits or name not in mine}
 
 
 class ResidualConvolutions(nn.Module):
