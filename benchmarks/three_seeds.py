@@ -49,9 +49,9 @@ class Row:
 
 
 def scored(run: Path) -> Figures:
-    """BLEU, chrF and the share of exact outputs, or accuracy, on each test set of the run's recipe."""
+    """BLEU, chrF and the share of exact outputs, accuracy, or AP on each test set of the run's recipe."""
     sets = json.loads(_multihead("evaluate", str(run), "--json"))
-    kept = ("bleu", "bleu_lowercase", "chrf", "exact", "accuracy")
+    kept = ("bleu", "bleu_lowercase", "chrf", "exact", "accuracy", "AP", "AP50", "AP75")
     return {
         f"{name} {key}": value for name, found in sets.items() for key, value in found.items() if key in kept
     }
@@ -105,6 +105,14 @@ ROWS = {
             "each of the 10,000 test images as the odd one of ten",
         )
         for name in ("odd-one-out", "odd-one-out-mean")
+    },
+    **{
+        f"{name}, 10 minutes": Row(
+            f"train {name} --minutes 10 --run {{run}}",
+            scored,
+            "1,000 generated scenes; the same minutes of one thread each, alternating, another training beside",
+        )
+        for name in ("detr-shapes", "conv-detector-shapes")
     },
     "vit-digits": Row("train vit-digits --run {run}", digits, "generated digits"),
     "multi30k-de-en": Row(
