@@ -110,7 +110,7 @@ ROWS = {
         f"{name}, 10 minutes": Row(
             f"train {name} --minutes 10 --run {{run}}",
             scored,
-            "1,000 generated scenes; the same minutes of one thread each, alternating, another training beside",
+            "1,000 generated scenes; minutes of one thread, the two alternating, another training beside",
         )
         for name in ("detr-shapes", "conv-detector-shapes")
     },
